@@ -41,8 +41,9 @@ def with_adapters(reads):
     return some
 
 
-def context_of(index, reads, **params) -> BatchContext:
-    mapper = engine(index, device="none", **params)
+def context_of(index, reads, mapper=None, **params) -> BatchContext:
+    """That of reads; as a run of a mapper has it, where there is one."""
+    mapper = mapper or engine(index, device="none", **params)
     packed = batch_of_records(reads).pack(mapper.params.longest_read)
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params
     return BatchContext.of(*searched, packed, whole_reads=mapper.params.reports_whole_reads)

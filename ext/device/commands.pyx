@@ -1,9 +1,11 @@
-"""Commands for an OpenCL device that are noted one by one, and handed over and waited for together without Python's lock.
+"""Commands for an OpenCL device that are noted one by one, and handed over and waited for together without Python's lock,
+any number of times.
 
 It builds without OpenCL: `load` is given the addresses of the functions, as the loader of pyopencl has them.
 """
 import numpy as np
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -83,24 +85,35 @@ def load(addresses):
         (<void **>&opencl)[i] = <void *><uintptr_t>address
 
 
+cdef char *address_of(array) except? NULL:
+    """Where the bytes of a contiguous array are."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE)
+    cdef char *address = <char *>view.buf
+    PyBuffer_Release(&view)
+    return address
+
+
 cdef class CommandList:
-    """Commands of one thread for a queue that keeps their order, whose handle is an integer.
+    """Commands of one thread for a queue that keeps their order, whose handle is an integer. `bind` gives transfers their
+    arrays before each `run`.
 
     Attributes
     ----------
     kernels, uploads, downloads : int
-        Nanoseconds that the device has taken for each kind, where the queue is profiled.
+        Nanoseconds that the device took for each kind in the last run, where the queue is profiled.
     """
     cdef void *queue
     cdef command_t *commands
     cdef argument_t *arguments
     cdef Py_ssize_t n, room, n_arguments, arguments_room
-    cdef list kept  # what the commands use
+    cdef list kept          # what the commands use
+    cdef dict bound         # arrays, by the number of the command
     cdef const char *failed
-    cdef public uint64_t kernels, uploads, downloads
+    cdef readonly uint64_t kernels, uploads, downloads
 
     def __cinit__(self, uintptr_t queue):
-        self.queue, self.kept = <void *>queue, []
+        self.queue, self.kept, self.bound = <void *>queue, [], {}
 
     def __dealloc__(self):
         free(self.commands)
@@ -153,19 +166,24 @@ cdef class CommandList:
             self.n_arguments += 1
         self.kept.append(arguments)
 
-    def write(self, buffer, pinned, array):
-        """Fill a buffer with an array, by way of pinned memory of as many bytes."""
-        self.transfer(WRITE, buffer, pinned, array)
+    def write(self, buffer):
+        """Fill a buffer with an array. Returns the number of the command."""
+        return self.transfer(WRITE, buffer)
 
-    def read(self, buffer, pinned, array):
-        """Fill an array with what is in a buffer then, by way of pinned memory of as many bytes."""
-        self.transfer(READ, buffer, pinned, array)
+    def read(self, buffer):
+        """Fill an array with what is in a buffer then. Returns the number of the command."""
+        return self.transfer(READ, buffer)
 
-    cdef transfer(self, int what, buffer, pinned, array):
-        cdef command_t *command = self.added(what, buffer)
-        command.pinned, command.array = <char *><uintptr_t>pinned.ctypes.data, <char *><uintptr_t>array.ctypes.data
-        command.size = array.nbytes
-        self.kept.append((buffer, pinned, array))
+    cdef Py_ssize_t transfer(self, int what, buffer) except -1:
+        self.added(what, buffer)
+        self.kept.append(buffer)
+        return self.n - 1
+
+    def bind(self, Py_ssize_t i, array, pinned):
+        """The array of transfer i in the next run, and pinned memory by way of which it goes, of as many bytes or more."""
+        self.commands[i].array, self.commands[i].pinned = address_of(array), address_of(pinned)
+        self.commands[i].size = array.nbytes
+        self.bound[i] = array, pinned
 
     def fill(self, buffer, uint32_t pattern, size_t size):
         """Fill the first `size` bytes of a buffer, a multiple of four, with a pattern."""
@@ -174,8 +192,9 @@ cdef class CommandList:
         self.kept.append(buffer)
 
     def run(self):
-        """Hand all commands over, wait until they are done, and forget them. Raises CommandError."""
+        """Hand all commands over, and wait until they are done. Raises CommandError."""
         cdef int32_t code
+        self.kernels = self.uploads = self.downloads = 0
         with nogil:
             code = self.hand_over()
             if code == 0:
@@ -183,14 +202,9 @@ cdef class CommandList:
             if code != 0:
                 opencl.finish(self.queue)
             self.end(code == 0)
-        self.clear()
+        self.bound.clear()
         if code:
             raise CommandError(self.failed.decode(), code)
-
-    def clear(self):
-        """Forget all commands."""
-        self.n = self.n_arguments = 0
-        self.kept.clear()
 
     cdef int32_t hand_over(self) noexcept nogil:
         """The code of the first function that fails, 0 if none does."""
@@ -211,6 +225,8 @@ cdef class CommandList:
                 self.failed = "clEnqueueNDRangeKernel"
                 code = opencl.enqueue_kernel(self.queue, command.object, command.dimensions, NULL, command.items,
                                              command.group if command.grouped else NULL, 0, NULL, &command.event)
+            elif command.what != FILL and command.size == 0:
+                continue
             elif command.what == WRITE:
                 self.failed = "clEnqueueWriteBuffer"
                 memcpy(command.pinned, command.array, command.size)
@@ -233,9 +249,12 @@ cdef class CommandList:
         """Until the last command is done, and all before it."""
         cdef timespec pause = timespec(0, POLL)
         cdef int32_t status = COMPLETE, code
+        cdef Py_ssize_t last = self.n - 1
+        while last >= 0 and self.commands[last].event == NULL:  # a transfer of nothing
+            last -= 1
         self.failed = "clGetEventInfo"
-        while self.n:
-            code = opencl.event_info(self.commands[self.n - 1].event, EVENT_STATUS, sizeof(status), &status, NULL)
+        while last >= 0:
+            code = opencl.event_info(self.commands[last].event, EVENT_STATUS, sizeof(status), &status, NULL)
             if code or status < 0:
                 return code or status
             if status == COMPLETE:
@@ -266,3 +285,4 @@ cdef class CommandList:
             elif command.what == KERNEL:
                 self.kernels += end - start
             opencl.release_event(command.event)
+            command.event = NULL

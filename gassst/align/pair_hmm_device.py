@@ -61,8 +61,8 @@ def device_logs(
             count = np.int32(min(items, len(pairs) - first))
             which = *constant, np.int64(first), count
             processing.note("pair_hmm", built, (items,), None, *which, rows, sums, exponents)
-        found = processing.download("sums", sums, len(pairs), real)
-        powers = processing.download("exponents", exponents, len(pairs), np.int32)
-        processing.wait()
+        processing.download("sums", sums, len(pairs), real)
+        processing.download("exponents", exponents, len(pairs), np.int32)
+        found = processing.finish()
     with np.errstate(divide="ignore"):
-        out[:] = np.log(found.astype(np.float64)) - powers * np.log(2)
+        out[:] = np.log(found["sums"].astype(np.float64)) - found["exponents"] * np.log(2)

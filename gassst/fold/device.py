@@ -55,9 +55,8 @@ def energies(
         while last:  # the longest first
             first = max(0, last - CALL)
             folding.fold(given, first, last, int(tables[4][last - 1]), found)
-            folding.wait()
+            folding.finish()
             bar.add(float(cost[first:last].sum()))
             last = first
-        result = folding.download("found", found, len(cost), np.int32)
-        folding.wait()
-    return result
+        folding.download("found", found, len(cost), np.int32)
+        return folding.finish()["found"]

@@ -6,6 +6,7 @@ they become anchors. The same anchors pass as on the host.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gassst.gpu.arrays import GROUP, STATE, DeviceAnchors, DeviceReads, DeviceSe
 from gassst.gpu.backend import ITEMS, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
+from gassst.model.array_types import U32
 from gassst.search.plan import WORDS
 
 if TYPE_CHECKING:
@@ -45,12 +47,11 @@ class AllPlaces(DeviceBackend):
 
     def _counted(self, stage: int) -> dict[str, int]:
         """The counts of a stage, as they are once all that was noted is done."""
-        counts = self._counts()
-        self._slot.wait()
-        return self._counts_in(counts, stage)
+        self._download_counts()
+        return self._counts_in(self._slot.finish()["counters"], stage)
 
     def gather(self, seeds: DeviceSeeds, state: DeviceState) -> DeviceAnchors:
-        slot, reads, stage, all_reads = self._slot, seeds.reads, seeds.reads.stage, self.context.n
+        slot, reads, stage, all_reads = self._slot, seeds.reads, seeds.reads.stage, self._most
         counts = self._counted(stage)
         a = counts["ACTIVE"]
         listed, number = slot.buffer("occurrences", 4 * counts["ANCHORS"]), slot.buffer("passed", 4 * a)
@@ -80,25 +81,34 @@ class AllPlaces(DeviceBackend):
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def collect(self, state: DeviceState) -> Found:
-        """What was found: all minima, read by read, and their alignments."""
-        slot, n = self._slot, self.context.n
+    def collected(self, state: DeviceState, like: Hashable) -> dict[str, np.ndarray]:
+        """What was found: all minima, read by read, and their alignments. Each batch notes its own commands."""
+        slot = self._slot
         rows = self._minima(state)
-        h = rows.n
         *paths, packed, n_cigars = self._traced(rows)
-        read_strand, first = slot.download("columns", rows.places, (2, h), np.uint32)
-        edits, end, reach = slot.download("scores", rows.scores, (3, h), np.uint16)
-        diagonals, run_start = (slot.download(f"path{i}", paths[i], (h,), np.uint32) for i in range(2))
-        errors, n_runs = (slot.download(f"path{i}", paths[i], (h,), np.uint16) for i in (2, 3))
-        cigars = slot.download("cigars", packed, (n_cigars,), np.uint32)
-        columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
-        slot.wait()
-        traced = TracedRows(reach, diagonals, run_start, errors, n_runs, cigars)
-        return Found(read_strand, first, edits, end, columns, traced=traced)
+        slot.download("columns", rows.places, (2, rows.n), np.uint32)
+        slot.download("scores", rows.scores, (3, rows.n), np.uint16)
+        for i, path in enumerate(paths):
+            slot.download(f"path{i}", path, (rows.n,), np.uint32 if i < 2 else np.uint16)
+        slot.download("cigars", packed, (n_cigars,), np.uint32)
+        slot.download("state", state.columns, (len(STATE), self._most), np.uint16)
+        self._download_counts()
+        return slot.finish()
+
+    def _lacks(self, counters: U32) -> bool:
+        return False  # there is as much room as was counted
+
+    def found(self, arrays: dict[str, np.ndarray]) -> Found:
+        edits, end, reach = arrays["scores"]
+        read_strand, first = arrays["columns"]
+        diagonals, start, errors, n_runs = (arrays[f"path{i}"] for i in range(4))
+        traced = TracedRows(reach, diagonals, start, errors, n_runs, arrays["cigars"])
+        state = np.ascontiguousarray(arrays["state"][:, : self.context.n])
+        return Found(read_strand, first, edits, end, state, traced=traced)
 
     def _minima(self, state: DeviceState) -> Rows:
         """All minima."""
-        slot, batch = self._slot, self.context
+        slot = self._slot
         if not state.bands:
             nothing = slot.buffer("columns", 0), slot.buffer("scores", 0)
             return Rows(0, *nothing, slot.counters_of[0], 0)
@@ -121,8 +131,8 @@ class AllPlaces(DeviceBackend):
         a = counts["ACTIVE"]
         active = np.uint32(a), reads.numbers
         slot.launch("sum_minima", a, *active, bands.bands, minima, before, state.number)
-        number = slot.download("number", state.number, (batch.n,), np.uint32)
-        slot.wait()
+        slot.download("number", state.number, (self._most,), np.uint32)
+        number = slot.finish()["number"]
         start = np.append(0, np.cumsum(number, dtype=np.int64))
         h, following = int(start[-1]), slot.upload("next", start[:-1].astype(np.uint32))
         places, scores = slot.buffer("columns", 8 * h), slot.buffer("scores", 6 * h)
@@ -169,9 +179,8 @@ class AllPlaces(DeviceBackend):
         total, packed = slot.filled("total", 4), slot.buffer("packed", 4 * room)
         of_runs = slot_end, n_runs, runs, total, run_start, packed, rows.counters
         slot.launch("pack_runs", rows.n, h, *of_runs)
-        number = slot.download("total", total, (1,), np.uint32)
-        slot.wait()
-        return diagonals, run_start, edits, n_runs, packed, int(number[0])
+        slot.download("total", total, (1,), np.uint32)
+        return diagonals, run_start, edits, n_runs, packed, int(slot.finish()["total"][0])
 
     def _count(self, counts: dict[str, int]) -> None:
         stats = self.stats

@@ -4,12 +4,14 @@ Single reads go through all stages there. Mates go through the first one, each a
 From packed reads to the bands within the limits everything stays on the device. All commands of a batch are noted
 first, and handed over together without Python's lock (`_core.commands`). Nothing comes back before the end, as kernels
 read on the device how many reads and anchors a stage has. Buffers have room for as many as earlier batches had, and a
-batch that has more is searched again. Places are selected and rated on the host.
+batch that has more is searched again. So the next batch is searched by the same commands. Places are selected and rated
+on the host.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +29,6 @@ from gassst.gpu.arrays import (
 from gassst.gpu.device import OutOfDeviceMemory
 from gassst.gpu.found import WHOLE_END, Found
 from gassst.gpu.index import COUNTERS_BYTES, SOURCES, Slot
-from gassst.local.align import WIDTHS, doubled, leaving_cost, whole_costs
 from gassst.model.array_types import I64, U8, U16, U32, U64, NDArray
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA
@@ -35,12 +36,13 @@ from gassst.model.stats import Stats
 from gassst.pairing.error_rate import ErrorRate
 from gassst.search.context import BatchContext
 from gassst.search.filters import Cascade
-from gassst.search.host import given_up
 from gassst.search.plan import SearchPlan
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
 
+PLANE_ROW = 24
+"""Bytes of 64 bases."""
 SORTING = 256
 """Work-items that sort the anchors of one read, where there are many."""
 ITEMS = 1 << 18
@@ -73,6 +75,8 @@ class DeviceBatch(NamedTuple):
     planes, plane_start, lengths
         As `PackedReads` has them.
     flip : uint8[n]
+    present : int64[]
+        The distinct lengths.
     with_mates : bool
         Whether reads are pairs, and not all of their places are wanted: the host goes on behind the first stage.
     texts : ReferenceTexts or None
@@ -87,6 +91,7 @@ class DeviceBatch(NamedTuple):
     plane_start: U32
     lengths: U32
     flip: U8
+    present: I64
     with_mates: bool = False
     texts: ReferenceTexts | None = None
 
@@ -94,9 +99,18 @@ class DeviceBatch(NamedTuple):
     def of(cls, context: BatchContext, with_mates: bool = False) -> DeviceBatch:
         """All reads of a batch."""
         packed = context.packed
-        searched = context.plan, context.cascade, context.params, context.library
-        reads = packed.planes, packed.plane_start, packed.lengths, context.flip
-        return cls(*searched, *reads, with_mates and not context.params.exhaustive)
+        return cls(
+            context.plan,
+            context.cascade,
+            context.params,
+            context.library,
+            packed.planes,
+            packed.plane_start,
+            packed.lengths,
+            context.flip,
+            np.flatnonzero(np.bincount(packed.lengths, minlength=1)),
+            with_mates and not context.params.exhaustive,
+        )
 
     @property
     def n(self) -> int:
@@ -108,11 +122,6 @@ class DeviceBatch(NamedTuple):
         """That the device makes."""
         most, texts = self.plan.MAX_STAGES, self.texts
         return range(most, most + 1) if texts is not None else range(1 if self.with_mates else most)
-
-    @property
-    def present(self) -> I64:
-        """int64[]: their distinct lengths."""
-        return np.flatnonzero(np.bincount(self.lengths, minlength=1))
 
 
 class DeviceBackend:
@@ -129,40 +138,70 @@ class DeviceBackend:
     """Names the sources of the kernels."""
 
     def __init__(self, batch: DeviceBatch, slot: Slot):
-        self.context, self.stats, self.present = batch, Stats(), batch.present
-        self._slot, self._index, self._rooms = slot, slot.index, dict(slot.index.rooms)
-        *self._plans, self._caps = slot.begin(batch.plan, batch.library, given_up(batch.params), self.sources)
-        self._reads = [
-            slot.upload("read_planes", batch.planes.ravel()),
-            np.uint64(len(batch.planes)),
-            slot.upload("read_row", batch.plane_start),
-            slot.upload("read_length", batch.lengths),
-            slot.upload("read_flip", batch.flip),
-        ]
-        self._seeded, texts = list(self._reads), batch.texts  # what seeds are of
+        self.context, self.stats, self.present, texts = batch, Stats(), batch.present, batch.texts
+        self._slot, self._index = slot, slot.index
+        # What has no read is one of no bases, which takes part in no stage.
+        self._most = max(slot.index.rooms.get("reads", 0), batch.n)
+        self._rooms = slot.index.rooms | {"reads": self._most}
+        searched = batch.plan, batch.library, batch.cascade, batch.params
+        *self._plans, self._caps, self._scoring, self._costs = slot.begin(*searched, self.sources)
+        self._arrays: dict[str, np.ndarray] = {
+            "read_planes": batch.planes,
+            "read_row": batch.plane_start,
+            "read_length": self._filled_up(batch.lengths),
+            "read_flip": batch.flip,
+        }
         if texts is not None:
-            rows = slot.upload("text_planes", texts.planes), np.uint64(len(texts.planes) // 3)
-            self._seeded[:3] = *rows, slot.upload("text_row", texts.plane_start)
-        self._lengths, self._flips = self._reads[3:]
-        self._n, self._shift = np.uint32(batch.n), np.uint32(batch.plan.shift)
+            self._arrays |= {"text_planes": texts.planes, "text_row": texts.plane_start}
+            self._arrays["state"] = self._filled_up(texts.state)
+        for name, array in self._arrays.items():
+            if self._room(name) < array.nbytes:
+                self._rooms[name] = array.nbytes + array.nbytes // 4
+        self._n, self._shift = np.uint32(self._most), np.uint32(batch.plan.shift)
         self._widths: list[int] = np.unique(batch.plan.words[self.present]).tolist()
         self._planes = self._index.engine.planes, np.uint64(len(self._index.engine.reference))
 
-    def searched(self) -> Found:
-        """What the whole search finds."""
+    def _filled_up(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Columns of reads, with zeros where there is room for more."""
+        more = self._most - columns.shape[-1]
+        return np.pad(columns, [(0, 0)] * (columns.ndim - 1) + [(0, more)]) if more else columns
+
+    def search(self) -> dict[str, np.ndarray]:
+        """Make the whole search. Returns what `found` takes."""
+        batch, slot = self.context, self._slot
         while True:
-            state = self._begun()
-            for stage in self.context.stages:
-                if self.context.plan.seed_count[stage, self.present].any():
-                    self.run_stage(state, self.choose(state, stage))
-            found = self.collect(state)
-            if found is not None:
-                self._index.rooms = self._rooms
-                return found
+            like = batch.present.tobytes(), batch.with_mates, batch.texts is None, *self._rooms.values()
+            arrays = slot.again(like, self._arrays)
+            if arrays is None:
+                self._upload()
+                state = self._begun()
+                for stage in batch.stages:
+                    if batch.plan.seed_count[stage, self.present].any():
+                        self.run_stage(state, self.choose(state, stage))
+                arrays = self.collected(state, like)
+            if not self._lacks(arrays["counters"]):
+                known = self._index.rooms
+                known.update({name: max(known.get(name, 0), room) for name, room in self._rooms.items()})
+                return arrays
+
+    def _upload(self) -> None:
+        """Note how the reads get to the device."""
+        for name in self._arrays:
+            self._slot.buffer(name, self._room(name))
+        held = {name: self._slot.upload(name, array) for name, array in self._arrays.items()}
+
+        def planes(of: str) -> tuple[Memory, np.uint64, Memory]:
+            rows = held[f"{of}_planes"]
+            return rows, np.uint64(rows.size // PLANE_ROW), held[f"{of}_row"]
+
+        self._lengths, self._flips = held["read_length"], held["read_flip"]
+        self._reads = *planes("read"), self._lengths, self._flips
+        # What seeds are of.
+        self._seeded = *planes("read" if self.context.texts is None else "text"), *self._reads[3:]
 
     def _room(self, name: str) -> int:
         """How many there may be of something."""
-        return max(self._rooms.get(name, 0), self.context.n)
+        return max(self._rooms.get(name, 0), self._most)
 
     def run_stage(self, state: DeviceState, reads: DeviceReads) -> None:
         """Look up one stage of seeds of these reads and score what they lead to."""
@@ -176,10 +215,10 @@ class DeviceBackend:
 
     def _begun(self) -> DeviceState:
         """Before anything was looked up."""
-        slot, n = self._slot, self.context.n
+        slot, n = self._slot, self._most
         slot.fill(slot.counters, COUNTERS_BYTES * len(slot.counters_of))
         if self.context.texts is not None:
-            columns = slot.upload("state", self.context.texts.state.ravel())
+            columns = slot.buffers["state"]
         else:
             columns = slot.buffer("state", 2 * len(STATE) * n)
             slot.launch("begin_reads", n, self._n, self._lengths, self._plans[0], columns)
@@ -188,10 +227,10 @@ class DeviceBackend:
     def choose(self, state: DeviceState, stage: int) -> DeviceReads:
         """The reads that still need a stage."""
         slot, columns = self._slot, self._plans[stage]
-        counters, active = slot.counters_of[stage], slot.buffer(f"active{stage}", 4 * self.context.n)
+        counters, active = slot.counters_of[stage], slot.buffer(f"active{stage}", 4 * self._most)
         strata = np.uint32(1 if self.context.texts else self.context.plan.preset.strata)
         of_reads = self._lengths, columns, state.columns, counters, active
-        slot.launch("choose_reads", self.context.n, self._n, strata, slot.counters_of[0], *of_reads)
+        slot.launch("choose_reads", self._most, self._n, strata, slot.counters_of[0], *of_reads)
         return DeviceReads(stage, active, counters, columns)
 
     def look_up(self, state: DeviceState, reads: DeviceReads, room: int) -> DeviceSeeds:
@@ -199,7 +238,7 @@ class DeviceBackend:
         plan = self.context.plan
         number, every = (row[reads.stage, self.present] for row in (plan.seed_count, plan.seed_every))
         width = 2 * int((-(-number.astype(np.int64) // every)).max())
-        slot, index, caps, n = self._slot, self._index, self._caps, self.context.n
+        slot, index, caps, n = self._slot, self._index, self._caps, self._most
         lo, count, at = (slot.buffer(name, 4 * n * width) for name in ("lo", "count", "at"))
         looked = slot.buffer("looked", n * width)
         whole = index.index
@@ -222,9 +261,9 @@ class DeviceBackend:
         arrays = *self._index.positions, *self._index.following
         where = self._lengths, self._flips, *active, reads.plan, *arrays
         columns = seeds.lo, seeds.count, seeds.looked, seeds.at, seeds.segment
-        slot.launch("gather_anchors", (self.context.n, seeds.width), *where, *columns, anchors, owner)
+        slot.launch("gather_anchors", (self._most, seeds.width), *where, *columns, anchors, owner)
         self._sort(reads, "MANY", seeds.many, seeds.segment, anchors)
-        slot.launch("merge_anchors", self.context.n, *active, seeds.segment, anchors)
+        slot.launch("merge_anchors", self._most, *active, seeds.segment, anchors)
         for known in state.stages:
             since = np.uint32((1 << stage + 1) - (1 << known.reads.stage + 1))
             place = np.uint32(room), self._shift, self._n, state.columns, since, owner, self._flips, anchors
@@ -237,12 +276,12 @@ class DeviceBackend:
     def _sort(self, reads: DeviceReads, count: str, many: Memory, segment: Memory, anchors: Memory) -> None:
         """Sort the segments of reads with many anchors, of which there are as many as `count` says."""
         which = reads.counters, np.uint32(COUNTERS.index(count)), many, segment, anchors
-        self._slot.launch("sort_many", min(SORTING * self.context.n, ITEMS), *which, group=SORTING)
+        self._slot.launch("sort_many", min(SORTING * self._most, ITEMS), *which, group=SORTING)
 
     # --- candidates ----------------------------------------------------------------------------------------------
 
     def best_supported(self, anchors: DeviceAnchors) -> DeviceBands:
-        slot, reads, n = self._slot, anchors.reads, self.context.n
+        slot, reads, n = self._slot, anchors.reads, self._most
         pairs = slot.buffer(f"top_pairs{reads.stage}", 8 * n)
         active = self._n, reads.numbers, reads.plan, self._shift
         columns = anchors.segment, anchors.anchors, self._top_bucket(reads), pairs, reads.counters
@@ -251,7 +290,7 @@ class DeviceBackend:
 
     def _top_bucket(self, reads: DeviceReads) -> Memory:
         """uint2[n]: the bucket that a stage scored first in each of its reads, read strand and number."""
-        return self._slot.buffer(f"top_bucket{reads.stage}", 8 * self.context.n)
+        return self._slot.buffer(f"top_bucket{reads.stage}", 8 * self._most)
 
     def filter(self, candidates: DeviceAnchors, state: DeviceState) -> None:
         """Drop the candidates that the narrow band rejects, where the cascade has it."""
@@ -272,7 +311,7 @@ class DeviceBackend:
 
     def buckets(self, candidates: DeviceAnchors) -> DeviceBands:
         """The distinct buckets of candidates."""
-        slot, reads, room, n = self._slot, candidates.reads, candidates.room, self.context.n
+        slot, reads, room, n = self._slot, candidates.reads, candidates.room, self._most
         pairs = slot.buffer(f"pairs{reads.stage}", 8 * room)
         bands = slot.buffer(f"bands{reads.stage}", 8 * n)
         active = reads.numbers, reads.plan, self._shift
@@ -304,30 +343,28 @@ class DeviceBackend:
         which = self._n, reads.counters, reads.numbers, np.int32(buckets.is_top), buckets.bands
         columns = buckets.pairs, np.uint32(buckets.room), buckets.found, np.int32(EXTRA_STRATA)
         out = state.columns, buckets.kept, state.number
-        slot.launch("keep_bands", self.context.n, *which, *columns, *out)
+        slot.launch("keep_bands", self._most, *which, *columns, *out)
         state.bands.append(buckets)
 
     # --- back to the host ----------------------------------------------------------------------------------------
 
-    def _counts(self) -> U32:
-        """uint32[stages, len(COUNTERS)] once `wait` has returned."""
+    def _download_counts(self) -> None:
+        """Have `finish` return the counters, uint32[stages, COUNTERS_BYTES / 4]."""
         slot = self._slot
-        counts = slot.download(
-            "counters", slot.counters, (len(slot.counters_of), COUNTERS_BYTES // 4), np.uint32
-        )
-        return counts[:, : len(COUNTERS)]
+        shape = len(slot.counters_of), COUNTERS_BYTES // 4
+        slot.download("counters", slot.counters, shape, np.uint32)
 
-    def _counts_in(self, counts: U32, stage: int) -> dict[str, int]:
+    def _counts_in(self, counters: U32, stage: int) -> dict[str, int]:
         """The counts of a stage, by name. Raises OutOfDeviceMemory where a batch had too many anchors."""
-        found = dict(zip(COUNTERS, counts[stage].tolist(), strict=True))
+        found = dict(zip(COUNTERS, counters[stage, : len(COUNTERS)].tolist(), strict=True))
         if found["OVERFLOW"]:
             raise OutOfDeviceMemory(f"{self._index.engine.info.name}: a batch has too many anchors")
         return found
 
-    def collect(self, state: DeviceState) -> Found | None:
-        """What was found, the bands of a read in the order of its stages; None where there was not room for all, which
-        there will be the next time."""
-        slot, n, most = self._slot, self.context.n, self._room("kept")
+    def collected(self, state: DeviceState, like: Hashable) -> dict[str, np.ndarray]:
+        """What was found, the bands of a read in the order of its stages. What was noted is kept for batches `like`
+        this one."""
+        slot, n, most = self._slot, self._most, self._room("kept")
         every, following = slot.counters_of[0], slot.buffer("next", 4 * n)
         slot.launch("reserve_bands", n, self._n, state.number, every, following)
         held, scores = slot.buffer("columns", 8 * most), slot.buffer("scores", 4 * most)
@@ -335,64 +372,74 @@ class DeviceBackend:
             which = part.reads.counters, every, part.reads.numbers, np.int32(part.is_top), part.bands
             rows = part.pairs, np.uint32(part.room), part.found, part.kept
             slot.launch("collect_bands", n, *which, *rows, following, np.uint32(most), held, scores)
-        ends = self._ends(state, most, held, scores, following)
-        columns = slot.download("state", state.columns, (len(STATE), n), np.uint16)
-        read_strand, first = slot.download("columns", held, (2, most), np.uint32)
-        edits, end = slot.download("scores", scores, (2, most), np.uint16)
-        anchors = self._anchors(state)
-        counts = self._counts()
-        slot.wait()
-        of_stages = {each.reads.stage: self._counts_in(counts, each.reads.stage) for each in state.stages}
-        needed = {f"anchors{stage}": count["ANCHORS"] for stage, count in of_stages.items()}
-        needed["kept"] = kept = self._counts_in(counts, 0)["KEPT"]
-        lacking = {name: count + count // 2 for name, count in needed.items() if count > self._room(name)}
-        if lacking:
-            self._rooms |= lacking
-            return None
-        for count in of_stages.values():
-            self._count(count)
-        places = read_strand[:kept], first[:kept], edits[:kept], end[:kept]
-        if anchors is None:
-            return Found(*places, columns, ends[:kept])
-        order = order_by_read(places[0], n)
-        in_order = read_strand[order], first[order], edits[order], end[order]
-        of_anchors = keys_of(*anchors, self.context.flip, self.context.plan.shift)
-        return Found(*in_order, columns, ends[order] if len(ends) else ends, None, *of_anchors)
+        if self.context.params.mode == "local" and self.context.texts is None:
+            self._score_ends(state, most, held, scores, following)
+        slot.download("state", state.columns, (len(STATE), n), np.uint16)
+        slot.download("columns", held, (2, most), np.uint32)
+        slot.download("scores", scores, (2, most), np.uint16)
+        if state.stages and self.context.with_mates:  # which the host goes on with
+            (stage,) = state.stages
+            slot.download("anchors", stage.anchors, (stage.room,), np.uint64)
+            slot.download("segments", stage.segment, (n, 2), np.uint32)
+            slot.download("top_buckets", self._top_bucket(stage.reads), (n, 2), np.uint32)
+        self._download_counts()
+        slot.kept[like] = slot.noted
+        return slot.finish()
 
-    def _anchors(self, state: DeviceState) -> tuple[U64, U32, U32] | None:
-        """Return what `keys_of` takes of mates, once `wait` has returned: they go on with it on the host. Else None."""
-        slot, n = self._slot, self.context.n
-        if not state.stages or not self.context.with_mates:
-            return None
-        (stage,) = state.stages
-        return (
-            slot.download("anchors", stage.anchors, (stage.room,), np.uint64),
-            slot.download("segments", stage.segment, (n, 2), np.uint32),
-            slot.download("top_buckets", self._top_bucket(stage.reads), (n, 2), np.uint32),
+    def _lacks(self, counters: U32) -> bool:
+        """Whether there was not room for all, which there will be the next time."""
+        needed = {
+            f"anchors{stage}": self._counts_in(counters, stage)["ANCHORS"] for stage in self.context.stages
+        }
+        needed["kept"] = self._counts_in(counters, 0)["KEPT"]
+        lacking = {name: count + count // 2 for name, count in needed.items() if count > self._room(name)}
+        self._rooms |= lacking
+        return bool(lacking)
+
+    def found(self, arrays: dict[str, np.ndarray]) -> Found:
+        """What `search` has found, of which the slot is not needed any more."""
+        n, kept = self.context.n, self._counts_in(arrays["counters"], 0)["KEPT"]
+        for stage in self.context.stages:
+            self._count(self._counts_in(arrays["counters"], stage))
+        state = np.ascontiguousarray(arrays["state"][:, :n])
+        read_strand, first = arrays["columns"][:, :kept]
+        edits, end = arrays["scores"][:, :kept]
+        found = Found(read_strand, first, edits, end, state)
+        if "ends" in arrays:
+            found = found._replace(ends=arrays["ends"][:kept])
+        if "anchors" not in arrays:
+            return found
+        order = order_by_read(read_strand, n)
+        of_anchors = arrays["anchors"], arrays["segments"][:n], arrays["top_buckets"][:n]
+        scored, rejected = keys_of(*of_anchors, self.context.flip, self.context.plan.shift)
+        return Found(
+            read_strand[order],
+            first[order],
+            edits[order],
+            end[order],
+            state,
+            found.ends[order] if len(found.ends) else found.ends,
+            scored=scored,
+            rejected=rejected,
         )
 
-    def _ends(
+    def _score_ends(
         self, state: DeviceState, most: int, places: Memory, scores: Memory, following: Memory
-    ) -> NDArray[np.void]:
-        """What is found of bands with clipped ends, once `wait` has returned: WHOLE_END[most], none of whole reads."""
-        slot, scoring = self._slot, self.context.params.scoring
-        if self.context.params.mode != "local" or self.context.texts is not None:
-            return np.empty(0, WHOLE_END)
-        leaving = [leaving_cost(scoring, width) for width in WIDTHS[:ENDS_WIDTHS]]
-        costs = np.array([*whole_costs(scoring), *leaving], np.int32)
+    ) -> None:
+        """What is found of bands with clipped ends: WHOLE_END[most]."""
+        slot = self._slot
         room, every = np.uint32(most), slot.counters_of[0]
-        paid = slot.upload("scoring", doubled(scoring)), slot.upload("costs", costs)
         ends, first = slot.buffer("ends", WHOLE_END.itemsize * most), slot.buffer("first_of_ends", 4 * most)
         listed = slot.buffer("listed_ends", 4 * ENDS_WIDTHS * most)
         rows = slot.buffer("rows_of_ends", 6 * most)
         reads, reference, plan = self._reads, self._planes, self._plans[0]
-        of_reads = *reads, plan, *reference, every, room, places, *paid
+        of_reads = *reads, plan, *reference, every, room, places, self._scoring, self._costs
         known = self._n, state.columns, scores, state.number, following
         slot.launch("start_ends", most, *of_reads, *known, ends, listed)
         for width in range(ENDS_WIDTHS):
             which = np.uint32(width), listed, first, rows, ends
             slot.launch("score_ends", min(most, ITEMS), *of_reads, *which)
-        return slot.download("ends", ends, (most,), WHOLE_END)
+        slot.download("ends", ends, (most,), WHOLE_END)
 
     def _count(self, counts: dict[str, int]) -> None:
         stats, names = self.stats, self.context.cascade.names

@@ -12,14 +12,14 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -341,8 +341,17 @@ class Processing:
         return self._kernels[key]
 
 
+class Noted(NamedTuple):
+    """Commands in their order. Uploads by name, each with the number of its command; downloads, each with the shape and
+    type of its array, too."""
+
+    commands: CommandList
+    uploads: dict[str, int]
+    downloads: dict[str, tuple[int, int | tuple[int, ...], DTypeLike]]
+
+
 class Commands(Processing):
-    """Processing whose commands are noted, until `wait` hands all of them over at once, without Python's lock.
+    """Processing whose commands are noted, until `finish` hands all of them over at once, without Python's lock.
 
     What goes to the device and comes back lies in memory that the driver has pinned: transfers from there run at the
     bus's rate beside the host's own work.
@@ -350,14 +359,15 @@ class Commands(Processing):
 
     def __init__(self, device: Device):
         super().__init__(device)
-        self._commands = CommandList(self.queue.int_ptr)
         self._pinned: dict[str, tuple[Memory, U8]] = {}
+        self._times = Times()
+        self.forget()
 
-    def pinned(self, name: str, size: int) -> U8:
-        """Pinned memory of so many bytes under this name; what was in it is gone."""
-        if name not in self._pinned or len(self._pinned[name][1]) < size:
-            self._pinned[name] = self.device.pinned(self.queue, max(size, 64))
-        return self._pinned[name][1][:size]
+    def _pinned_for(self, name: str, array: np.ndarray) -> U8:
+        """Pinned memory under this name, for an array; what was in it is gone."""
+        if name not in self._pinned or len(self._pinned[name][1]) < array.nbytes:
+            self._pinned[name] = self.device.pinned(self.queue, max(array.nbytes, 64))
+        return self._pinned[name][1]
 
     def note(
         self,
@@ -368,7 +378,7 @@ class Commands(Processing):
         *arguments: object,
     ) -> None:
         """Run a kernel, which is compiled with these options."""
-        self._commands.kernel(self.kernel(name, options), items, group, arguments)
+        self.noted.commands.kernel(self.kernel(name, options), items, group, arguments)
 
     def filled(self, name: str, size: int, byte: int = 0) -> Memory:
         """A buffer of this name, filled with a byte."""
@@ -376,39 +386,50 @@ class Commands(Processing):
 
     def fill(self, buffer: Memory, size: int, byte: int = 0) -> Memory:
         """The buffer, whose first bytes are filled with one."""
-        self._commands.fill(buffer, 0x01010101 * byte, max(-(-size // 4) * 4, 4))
+        self.noted.commands.fill(buffer, 0x01010101 * byte, max(-(-size // 4) * 4, 4))
         return buffer
 
     def upload(self, name: str, array: np.ndarray) -> Memory:
         """A buffer of this name with what is in an array."""
         buffer = self.buffer(name, array.nbytes)
-        if array.nbytes:
-            self._commands.write(buffer, self.pinned(name, array.nbytes), np.ascontiguousarray(array))
+        self.noted.uploads[name], self._arrays[name] = self.noted.commands.write(buffer), array
         return buffer
 
-    def download(
-        self, name: str, buffer: Memory, shape: int | tuple[int, ...], dtype: DTypeLike
-    ) -> np.ndarray:
-        """An array with what will be in a buffer once `wait` has returned."""
-        array = np.empty(shape, dtype)
-        if array.nbytes:
-            self._commands.read(buffer, self.pinned(name, array.nbytes), array)
-        return array
+    def download(self, name: str, buffer: Memory, shape: int | tuple[int, ...], dtype: DTypeLike) -> None:
+        """Have `finish` return what is in a buffer then, as an array."""
+        self.noted.downloads[name] = self.noted.commands.read(buffer), shape, dtype
 
-    def wait(self) -> None:
-        """Have the device do all that was noted, and wait for it."""
+    def finish(self) -> dict[str, np.ndarray]:
+        """Have the device do all that was noted, and wait for it. Returns the arrays of downloads, by name."""
+        noted, arrays = self.noted, self._arrays
+        self.forget()
+        return self.handed_over(noted, arrays)
+
+    def handed_over(self, noted: Noted, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """As `finish`, of what was noted before, with these arrays as its uploads."""
+        found, commands = {}, noted.commands
+        for name, i in noted.uploads.items():
+            array = np.ascontiguousarray(arrays[name])
+            commands.bind(i, array, self._pinned_for(name, array))
+        for name, (i, shape, dtype) in noted.downloads.items():
+            found[name] = array = np.empty(shape, dtype)
+            commands.bind(i, array, self._pinned_for(name, array))
         try:
-            self._commands.run()
+            commands.run()
         except CommandError as error:
             raise self.device.failure(error.function, error.code) from error
+        finally:
+            self._times.device_kernel += commands.kernels
+            self._times.upload += commands.uploads
+            self._times.download += commands.downloads
+        return found
 
     def forget(self) -> None:
         """Do nothing of what was noted."""
-        self._commands.clear()
+        self.noted = Noted(CommandList(self.queue.int_ptr), {}, {})
+        self._arrays: dict[str, np.ndarray] = {}
 
     def spent(self) -> Times:
         """How long the device took since the last call."""
-        done = self._commands
-        times = Times(device_kernel=done.kernels, upload=done.uploads, download=done.downloads)
-        done.kernels = done.uploads = done.downloads = 0
+        times, self._times = self._times, Times()
         return times

@@ -33,7 +33,7 @@ log = logging.getLogger("gassst")
 
 START = 4.0
 """Seconds of threads that the start of a device takes, about."""
-SHARE = 0.01
+SHARE = 0.02
 """Of what is left of a run, that the start of a device which nobody named may take."""
 MEASURED = 5 * START
 """Seconds of threads from which on it is known how fast reads are done."""

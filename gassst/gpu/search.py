@@ -142,7 +142,7 @@ class DeviceSearch:
             with stats.timed("device"), device.slot() as slot, self.engine.errors():
                 began = perf_counter_ns()
                 backend = kind(batch, slot)
-                found = backend.searched()
+                arrays = backend.search()
                 backend.stats.extension += slot.spent()
         except OutOfDeviceMemory as error:
             if not self._told:
@@ -151,6 +151,7 @@ class DeviceSearch:
             return None
         if batch.texts is None:
             self.pace = paced(self.pace, batch.n, (perf_counter_ns() - began) / IN_FLIGHT)
+        found = backend.found(arrays)
         stats.add_work_of(backend.stats)
         return found
 

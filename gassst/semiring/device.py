@@ -40,9 +40,8 @@ def product(a: Reals, b: Reals, c: Reals, device: str, threads: int) -> Reals:
         held = [matrices.upload(name, one.reshape(-1)) for name, one in zip("abc", (a, b, c), strict=True)]
         groups = c.shape[1] // matrices.tile, len(c) // matrices.tile
         matrices.call("product", *groups, *held, np.int32(a.shape[1]), np.int32(c.shape[1]))
-        found = matrices.download("found", held[2], c.shape, c.dtype)
-        matrices.wait()
-    return found
+        matrices.download("found", held[2], c.shape, c.dtype)
+        return matrices.finish()["found"]
 
 
 def closure(d: Reals, device: str, threads: int) -> Reals:
@@ -55,6 +54,5 @@ def closure(d: Reals, device: str, threads: int) -> Reals:
             matrices.call("pivot", 1, 1, held, n, np.int32(k))
             for part, rows in enumerate((1, 1, side)):
                 matrices.call("others", side, rows, held, n, np.int32(k), np.int32(part))
-        found = matrices.download("found", held, d.shape, d.dtype)
-        matrices.wait()
-    return found
+        matrices.download("found", held, d.shape, d.dtype)
+        return matrices.finish()["found"]

@@ -76,19 +76,19 @@ def clock(monkeypatch):
 
 
 class TestDone:
-    """With 16 threads a device that nobody named is looked for where 25 s are left, by 1.25 s at least."""
+    """With 16 threads a device that nobody named is looked for where 12.5 s are left, by 1.25 s at least."""
 
     @pytest.mark.parametrize(
         "done, starts",
         [
-            ([(0, 0.01), (2, 0.09), (4, 0.17)], False),
-            ([(0, 0.01), (2, 0.08)], True),
-            ([(0, 0.5), (1, 0.51), (30, 0.6)], True),
+            ([(0, 0.01), (2, 0.16), (4, 0.31)], False),
+            ([(0, 0.01), (2, 0.14)], True),
+            ([(0, 0.5), (1, 0.51), (15, 0.6)], True),
             ([(0, 0.01), (1.2, 0.0101)], False),
-            ([(0, 0.97), (40, 0.99)], False),
-            ([(0, 0.97), (60, 0.99)], True),
-            ([(0, None), (24, None)], False),
-            ([(0, None), (26, None)], True),
+            ([(0, 0.97), (20, 0.99)], False),
+            ([(0, 0.97), (30, 0.99)], True),
+            ([(0, None), (12, None)], False),
+            ([(0, None), (13, None)], True),
         ],
     )
     def test_a_device_is_looked_for_where_enough_is_left(self, index, monkeypatch, clock, done, starts):

@@ -7,6 +7,7 @@ import brute_force as bf
 import numpy as np
 import pytest
 from device_searches import SPLIT, assert_same, context_of, placed, with_adapters
+from engines import engine as mapper_of
 
 from gassst.errors import DeviceError
 from gassst.gpu import arrays as device_arrays
@@ -47,7 +48,8 @@ class TestDeviceSearch:
         context = context_of(index, with_adapters(small_reads), mode="local", **params)
         assert_same(search, context)
         with search.on_device().slot() as slot:
-            found = device.DeviceBackend(device.DeviceBatch.of(context), slot).searched()
+            backend = device.DeviceBackend(device.DeviceBatch.of(context), slot)
+            found = backend.found(backend.search())
         none = np.iinfo(np.uint16).max
         best = dict(zip(device_arrays.STATE, found.state, strict=True))["BEST"]
         np.testing.assert_array_equal(best == none, placed(context, Stats())["best"] == none)
@@ -95,12 +97,27 @@ class TestDeviceSearch:
     ):
         on_device, context = search.on_device(), context_of(index, small_reads)
         on_device.rooms.clear()
-        wait, waits = device_index.Slot.wait, []
-        monkeypatch.setattr(device_index.Slot, "wait", lambda slot: (waits.append(slot), wait(slot)))
+        hand_over, calls = device_index.Slot.handed_over, []
+        monkeypatch.setattr(
+            device_index.Slot, "handed_over", lambda slot, *of: calls.append(slot) or hand_over(slot, *of)
+        )
         assert_same(search, context)
-        assert len(waits) > 1 and on_device.rooms
-        waits.clear()
-        assert search.search(context, Stats()) and len(waits) == 1
+        assert len(calls) > 1 and on_device.rooms
+        for _ in on_device.slots:
+            search.search(context, Stats())
+        calls.clear()
+        assert search.search(context, Stats()) and len(calls) == 1
+
+    def test_batches_alike_are_searched_by_the_same_commands(self, search, index, small_reads, monkeypatch):
+        """With other reads, and fewer, of the same lengths."""
+        some = [(name, read[:75], quality[:75]) for name, read, quality in small_reads if len(read) >= 75]
+        assert len(some) > 240
+        mapper = mapper_of(index, device="none", mode="local")
+        for _ in range(2 * len(search.on_device().slots)):
+            assert_same(search, context_of(index, some, mapper))
+        monkeypatch.setattr(device_index.Slot, "launch", None)
+        for reads in (some[40:240], some[::-1]):
+            assert_same(search, context_of(index, reads, mapper))
 
     def test_a_command_that_fails_is_one_line_and_the_next_batch_is_searched(
         self, search, index, small_reads
@@ -113,7 +130,7 @@ class TestDeviceSearch:
                 DeviceError, match="^OpenCL device .*: clEnqueueNDRangeKernel failed: INVALID"
             )
             with failed, search.engine.errors():
-                slot.wait()
+                slot.finish()
         for _ in search.on_device().slots:
             assert_same(search, context)
 
@@ -132,6 +149,7 @@ class TestDeviceSearch:
         monkeypatch.setattr(on_device, "fit", on_device.fit._replace(work_bytes=1 << 10))
         for slot in on_device.slots:
             slot.buffers.clear()
+            slot.kept.clear()
         monkeypatch.setattr(search, "_told", False)
         context = context_of(index, small_reads)
         with caplog.at_level(logging.WARNING, "gassst"):
@@ -147,6 +165,8 @@ class TestDeviceSearch:
             slot.cl.Kernel(slot.device.program(slot.paths, slot.index.of_words(1)), "lost")
 
         monkeypatch.setattr(device_index.Slot, "launch", lost)
+        for slot in search.on_device().slots:
+            slot.kept.clear()
         with pytest.raises(DeviceError, match="INVALID_KERNEL_NAME") as error:
             search.search(context_of(index, small_reads), Stats())
         assert "\n" not in str(error.value)

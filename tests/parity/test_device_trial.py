@@ -10,7 +10,6 @@ from engines import engine
 
 import gassst
 from gassst.errors import DeviceError
-from gassst.gpu.backend import DeviceBackend
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import Trial
@@ -21,16 +20,16 @@ def trial_of(index, **params):
     return Trial.of(index, mapper.plan, mapper.cascade, mapper.params.for_single())
 
 
-def changed(monkeypatch, kind, method, change):
+def changed(monkeypatch, change):
     """From now on what a device has found is changed in place before it is told."""
-    find = getattr(kind, method)
+    find = DeviceSearch._found
 
     def wrong(*arguments):
         found = find(*arguments)
         change(found)
         return found
 
-    monkeypatch.setattr(kind, method, wrong)
+    monkeypatch.setattr(DeviceSearch, "_found", wrong)
 
 
 def add_to(array, value=1):
@@ -52,7 +51,7 @@ def add_to(array, value=1):
 def test_places_and_alignments_that_are_others_are_found(search, index, monkeypatch, name, params):
     trial, column = trial_of(index, **params), attrgetter(name)
     trial.put_to(search)
-    changed(monkeypatch, DeviceBackend, "searched", lambda found: add_to(column(found)))
+    changed(monkeypatch, lambda found: add_to(column(found)))
     with pytest.raises(DeviceError, match="wrong results"):
         trial.put_to(search)
 

@@ -18,9 +18,9 @@ from opencl_devices import usable
 import gassst
 from gassst.errors import DeviceError
 from gassst.gpu import device, drivers, platforms, probe
-from gassst.gpu.backend import DeviceBackend
 from gassst.gpu.device import Device, DeviceInfo
 from gassst.gpu.devices import describe_devices, named_search
+from gassst.gpu.search import DeviceSearch
 from gassst.model.params import MapParams
 from gassst.reads.in_memory import batch_of_records
 
@@ -77,8 +77,8 @@ def test_a_search_is_tried_where_a_run_searches(monkeypatch, kind, step):
     monkeypatch.setattr(Device, "_build", lambda *of: built.append(of[2]) or build(*of))
     assert probe.run_trial(name, 1, kind, step) == {"device": name, "reason": ""}
     assert built and all(f"-DSTEP={step} " in options[0] for options in built)
-    find = DeviceBackend.searched
-    monkeypatch.setattr(DeviceBackend, "searched", lambda *a: changed(find(*a)))
+    find = DeviceSearch._found
+    monkeypatch.setattr(DeviceSearch, "_found", lambda *a: changed(find(*a)))
     assert "wrong results" in probe.run_trial(name, 1, kind, step)["reason"]
 
 
