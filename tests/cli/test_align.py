@@ -35,20 +35,6 @@ def test_table(world):
     assert "2 alignments of 3 queries with 2 targets" in error
 
 
-def test_best_targets_on_both_strands(world):
-    options = ("--mode", "semiglobal", "--free-ends", "target", "--both-strands", "--best", 2, "-q")
-    code, out, error = world(*options, "--min-score", 60)
-    rows = [line.split("\t") for line in out.splitlines()[1:]]
-    assert (code, error) == (0, "")
-    assert [(row[0], row[3], row[4], int(row[7])) for row in rows] == [
-        ("p1", "+", "chrA", 110),
-        ("p1", "-", "chrB", 110),
-        ("p2", "-", "chrA", 102),
-        ("p2", "+", "chrB", 102),
-    ]
-    assert [row[1:3] for row in rows[2:]] == [["0", "24"]] * 2
-
-
 @pytest.mark.device("cpu")
 def test_a_device_writes_the_same(world):
     options = ("--both-strands", "--best", 0, "-q")

@@ -90,23 +90,6 @@ def test_several_files_and_a_read_group_of_the_run(small_index, reads, tmp_path)
     assert all(line.count("RG:Z:own") == 1 and "lane1" not in line for line in records)
 
 
-def test_several_files_with_single_reads_among_pairs(small_index, reads, tmp_path):
-    paths = [written(tmp_path / f"{i}.sam", sam_text(reads[40 * i : 40 * i + 40])) for i in range(2)]
-    assert run(small_index, "--interleaved", *paths, "-o", tmp_path / "out.sam") == 0
-    assert len(lines_of(tmp_path / "out.sam")[1]) == 80
-
-
-def test_another_order_gives_the_same_records_with_the_same_insert_sizes(small_index, reads, tmp_path):
-    """What is learned from the first pairs is a parameter like any other: given, the order of the pairs is all one."""
-    path, other = written(tmp_path / "in.bam", sam_text(reads)), tmp_path / "collated.bam"
-    pysam.collate("-o", str(other), str(path))
-    found = []
-    for source in (path, other):
-        assert run(small_index, source, "--insert", "300,60", "-o", tmp_path / "out.sam") == 0
-        found.append(lines_of(tmp_path / "out.sam")[1])
-    assert found[0] != found[1] and sorted(found[0]) == sorted(found[1])
-
-
 def pairs_first(rows):
     return sorted(rows, key=lambda row: row[1] != 4)
 

@@ -184,35 +184,6 @@ def test_pairs_over_the_origin_are_proper_with_their_true_length(world, tmp_path
     assert sum(r.is_proper_pair for r in first.values()) >= 395
 
 
-def test_a_split_mate_counts_as_a_whole(world, tmp_path):
-    """The template reaches to the 5' end, which may lie in the supplementary part."""
-    ring = world[1]
-    two = ring + ring
-    one, last = [], []
-    for before in range(5, READ - 4, 7):
-        piece = two[LENGTH - before : LENGTH - before + 300]  # the first mate lies over the origin
-        one.append((f"a{before}", piece[:READ]))
-        last.append((f"a{before}", reverse_complement(piece[-READ:])))
-        piece = two[LENGTH - 300 + before : LENGTH + before]  # the second one does
-        one.append((f"b{before}", piece[:READ]))
-        last.append((f"b{before}", reverse_complement(piece[-READ:])))
-    files = [write(tmp_path / f"{i}.fq", reads) for i, reads in enumerate((one, last))]
-    records, _ = mapped(world, tmp_path, *files, "--insert", "300,20")
-    primaries = [r for r in records if not r.is_supplementary]
-    assert len(records) - len(primaries) == len(one)
-    assert all(r.is_proper_pair for r in primaries)
-    assert {abs(r.template_length) for r in primaries} == {300}
-    assert {r.template_length > 0 for r in primaries if r.is_read1} == {True}
-
-
-def test_the_same_records_in_any_process_and_batch(world, tmp_path):
-    one, two, _ = pairs_around(world[1])
-    files = [write(tmp_path / f"{i}.fq", reads) for i, reads in enumerate((one, two))]
-    usual, _ = mapped(world, tmp_path, *files, "-t", "1")
-    other, _ = mapped(world, tmp_path, *files, "-t", "2", "--batch-size", "64")
-    assert [r.to_string() for r in usual] == [r.to_string() for r in other]
-
-
 def test_in_python(world):
     folder, ring = world
     index = gassst.Index.build(folder / "ref.fa", circular=["all"])
@@ -248,22 +219,6 @@ def test_real_reads_do_not_see_where_a_genome_is_cut(tmp_path, mode):
     for name, _ in reads:
         whole = set().union(*(found[name] for found in columns))
         assert all(len(whole - found[name]) <= 8 for found in columns), name
-
-
-@pytest.mark.parametrize("suffix", ["cram", "sam"])
-def test_other_formats(world, tmp_path, suffix):
-    reads = write(tmp_path / "r.fq", [("r", over_origin(world[1], 90))])
-    bam, _ = mapped(world, tmp_path, reads)
-    out = str(tmp_path / f"o.{suffix}")
-    assert main(["map", "-q", "--device", "none", "-o", out, str(world[0] / "ref.gsi"), reads]) == 0
-    with pysam.AlignmentFile(out, reference_filename=str(world[0] / "ref.fa")) as file:
-        found = [sorted(record.to_string().split("\t")) for record in file]
-    assert found == [sorted(record.to_string().split("\t")) for record in bam]
-
-
-def test_info_tells(world, capfd):
-    assert main(["info", str(world[0] / "ref.gsi")]) == 0
-    assert f"contig\tring\t{LENGTH}\tcircular\n" in capfd.readouterr().out
 
 
 def test_a_wrong_ordinal_is_damage(world, tmp_path):

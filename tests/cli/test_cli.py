@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pysam
 import pytest
@@ -20,11 +19,9 @@ from places import environment
 
 from gassst import errors
 from gassst.cli.main import main
-from gassst.cli.options import parse_size
 from gassst.files import bgzf
 from gassst.index import seed_index
 from gassst.mapping.batch_mapper import BatchMapper
-from gassst.records import writer as sam
 
 RECORD = "@r{0}\nACGTACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
 GOOD = RECORD.format(1) + RECORD.format(2)
@@ -74,16 +71,6 @@ def test_damaged_reads_are_one_line_that_names_file_and_record(gassst_map, tmp_p
     assert list(tmp_path.iterdir()) == [reads]
 
 
-def test_fault_in_the_third_of_five_files_names_that_file(gassst_map, tmp_path):
-    paths = [tmp_path / f"{i}.fq" for i in range(5)]
-    for path in paths:
-        path.write_text(GOOD if path.name != "2.fq" else QUALITY_SHORT)
-    code, _, error = gassst_map(*paths, "--single", "-o", tmp_path / "out.bam", "--batch-size", 1)
-    assert code == 1
-    assert f"{tmp_path / '2.fq'}: record 3" in only_line(error)
-    assert not (tmp_path / "out.bam").exists()
-
-
 @pytest.mark.parametrize("name", ["out.sam", "out.bam", "out.cram"])
 @pytest.mark.parametrize("content", [b"", gzip.compress(b"")], ids=["plain", "gz"])
 def test_empty_read_file_gives_a_valid_file_without_records(gassst_map, tmp_path, name, content):
@@ -108,17 +95,6 @@ def test_two_contigs_of_one_name(capfd, tmp_path, small_fastq, command):
     told = f"{fasta}: contig a: two contigs have this name; `gassst index --rename` changes it"
     assert error == f"gassst: {told}"
     assert list(tmp_path.iterdir()) == [fasta]
-
-
-def test_check_finds_one_flipped_bit_in_the_last_section(capfd, small_index, tmp_path):
-    assert main(["index", "--check", str(small_index)]) == 0
-    assert "every section is intact" in only_line(capfd.readouterr().err)
-    content = bytearray(small_index.read_bytes())
-    content[-1] ^= 4
-    index = tmp_path / "flipped.gsi"
-    index.write_bytes(content)
-    assert main(["index", "--check", str(index)]) == 1
-    assert only_line(capfd.readouterr().err) == f"{index}: damaged index: section following"
 
 
 def test_index_goes_beside_the_reference(capfd, small_fasta, small_index, tmp_path):
@@ -246,127 +222,7 @@ def test_unclear_pairs_are_refused_before_any_work(no_work, gassst_map, argv, co
     assert message in only_line(error)
 
 
-def test_sizes():
-    assert [parse_size(s) for s in ("4G", "1.5k", "500M", "77")] == [4 << 30, 1536, 500 << 20, 77]
-
-
-@pytest.mark.parametrize("name", ["missing.gsi", "."])
-def test_index_that_is_no_file(gassst_map, monkeypatch, small_fastq, tmp_path, name):
-    monkeypatch.chdir(tmp_path)
-    code, _, error = gassst_map(small_fastq, "-o", "out.bam", index=name)
-    assert code == 1
-    assert only_line(error).startswith(f"{name}: ")
-    assert list(tmp_path.iterdir()) == []
-
-
 # --- options that change the output -------------------------------------------------------------------------
-
-
-def test_stdin_and_several_files(sam_lines, small_index, small_fastq):
-    expected = sam_lines(small_fastq)
-    argv = ("map", small_index, "--device", "none", "-q")
-    with process(*argv, "-", stdin=subprocess.PIPE) as run:
-        out, error = run.communicate(small_fastq.read_bytes())
-    assert (run.returncode, error) == (0, b"")
-    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
-    assert sam_lines("--single", small_fastq, small_fastq) == 2 * expected
-
-
-@pytest.fixture
-def pair_files(small_reads, tmp_path) -> tuple[Path, Path]:
-    """Both ends of the reads, with the endings of their names."""
-    paths = tmp_path / "r1.fq.gz", tmp_path / "r2.fq"
-    for mate, (path, opened) in enumerate(zip(paths, (gzip.open, open), strict=True), 1):
-        with opened(path, "wt") as file:
-            for name, sequence, quality in small_reads:
-                part = slice(0, 60) if mate == 1 else slice(-60, None)
-                file.write(f"@{name}/{mate}\n{sequence[part]}\n+\n{quality[part]}\n")
-    return paths
-
-
-@pytest.fixture
-def interleaved_file(pair_files, tmp_path) -> Path:
-    first = gzip.decompress(pair_files[0].read_bytes()).decode().splitlines(True)
-    second = pair_files[1].read_text().splitlines(True)
-    path = tmp_path / "both.fq"
-    path.write_text("".join("".join(f[i : i + 4]) for i in range(0, len(first), 4) for f in (first, second)))
-    return path
-
-
-def test_every_way_to_give_pairs_is_the_same(
-    sam_lines, small_index, small_reads, pair_files, interleaved_file
-):
-    expected = sam_lines(*pair_files)
-    assert list(dict.fromkeys(line.split("\t")[0] for line in expected)) == [n for n, _, _ in small_reads]
-    first, second = pair_files
-    assert sam_lines("-1", first, "-2", second) == expected
-    assert sam_lines("--interleaved", interleaved_file) == expected
-    assert sam_lines(*pair_files, "--batch-size", "13", "-t", "3") == expected
-    assert sam_lines(*pair_files, "--insert", "200,50", "--fr")
-    with process("map", small_index, "--device", "none", "-q", "-", second, stdin=subprocess.PIPE) as run:
-        out, error = run.communicate(first.read_bytes())
-    assert run.returncode == 0 and not error
-    assert [line for line in out.decode().splitlines() if not line.startswith("@")] == expected
-
-
-def test_lanes_of_pairs(sam_lines, pair_files, tmp_path):
-    first, second = pair_files
-    lane = tmp_path / "lane.fq", tmp_path / "lane2.fq"
-    for path in lane:
-        path.write_text(GOOD)
-    expected = sam_lines(*pair_files) + sam_lines(*lane)
-    assert sam_lines("-1", first, lane[0], "-2", second, lane[1]) == expected
-
-
-def test_files_of_pairs_that_disagree(gassst_map, pair_files, tmp_path):
-    text = pair_files[1].read_text()
-    cases = {
-        text.replace("@read7/", "@other/"): "record 8 (other): its mate in {} is named read7",
-        "".join(text.splitlines(True)[:48]): "ends after record 12, {} goes on",
-    }
-    for content, message in cases.items():
-        pair_files[1].write_text(content)
-        for size in (2, 5, 1000):
-            code, _, error = gassst_map(*pair_files, "-o", tmp_path / "out.bam", "--batch-size", size)
-            assert (code, only_line(error)) == (1, f"{pair_files[1]}: {message.format(pair_files[0])}")
-    assert sorted(tmp_path.iterdir()) == sorted(pair_files)
-
-
-def test_fasta_reads_have_no_quality(sam_lines, small_reads, small_fastq, tmp_path):
-    fasta = tmp_path / "reads.fa"
-    fasta.write_text("".join(f">{name}\n{sequence}\n" for name, sequence, _ in small_reads))
-    fields = [line.split("\t") for line in sam_lines(fasta)]
-    assert {f[10] for f in fields} == {"*"}
-    assert [f[:10] for f in fields] == [line.split("\t")[:10] for line in sam_lines(small_fastq)]
-
-
-def test_hits_reported(sam_lines, small_reads, small_fastq):
-    def per_read(*options) -> dict[str, int]:
-        names = [line.split("\t")[0] for line in sam_lines(small_fastq, *options)]
-        return {name: names.count(name) for name, _, _ in small_reads}
-
-    best, up_to_3, every = per_read("--best"), per_read("-k", "3"), per_read("--all", "-p", "90")
-    assert set(best.values()) == {1}
-    assert set(up_to_3.values()) == {1, 2, 3}
-    assert max(every.values()) > 3
-    xa = sam_lines(small_fastq, "-k", "3", "--xa")
-    assert len(xa) == len(small_reads)
-    assert sum(line.count("\tXA:Z:") for line in xa) == sum(n > 1 for n in up_to_3.values())
-
-
-def test_options_of_records_are_those_of_the_writer(gassst_map, small_fastq, monkeypatch):
-    seen = []
-    init = sam.AlignmentWriter.__init__
-    monkeypatch.setattr(sam.AlignmentWriter, "__init__", lambda *a: (seen.append(a[4]), init(*a))[1])
-    options = {
-        "--eqx": "eqx", "--xa": "xa", "-Y": "soft_clip_supplementary", "--mark-secondary": "mark_secondary",
-        "--no-unmapped": "no_unmapped", "--sort": "sort", "--secondary-seq": "secondary_seq", "--unique": "unique",
-    }  # fmt: skip
-    assert gassst_map(small_fastq)[0] == 0
-    assert not any(getattr(seen[0], name) for name in options.values())
-    for option, name in options.items():
-        assert gassst_map(small_fastq, option)[0] == 0
-        assert [n for n in options.values() if getattr(seen[-1], n)] == [name]
 
 
 def test_unmapped_reads_and_statistics(gassst_map, small_fastq, tmp_path):
@@ -405,17 +261,6 @@ def test_devices_says_what_would_be_chosen_and_why(capfd, monkeypatch):
     monkeypatch.setenv("GASSST_OPENCL", "0")
     assert main(["devices"]) == 0
     assert re.search(r"^chosen: CPU backend.*\(GASSST_OPENCL=0\)$", capfd.readouterr().out, re.MULTILINE)
-
-
-@pytest.mark.parametrize("disabled, device", [(True, "gpu"), (False, "none")])
-def test_opencl_switched_off(gassst_map, monkeypatch, small_fastq, tmp_path, disabled, device):
-    monkeypatch.setenv("GASSST_OPENCL", "0" if disabled else "1")
-    stats = tmp_path / "stats.json"
-    argv = (small_fastq, "-o", tmp_path / "out.bam", "--stats", stats)
-    code, _, error = gassst_map(*argv, device=device)
-    assert code == 0
-    assert json.loads(stats.read_text())["run"]["device"].startswith("CPU backend")
-    assert ("GASSST_OPENCL=0" in error) == disabled
 
 
 # --- failures on the way ------------------------------------------------------------------------------------

@@ -69,17 +69,6 @@ def test_table_agrees_with_the_records(world, tmp_path, monkeypatch, more, most_
     assert shared["one"] + shared["two"] and unique["one"] and not rows[2]["reads"].strip("0")
 
 
-def test_table_of_no_reads(world, tmp_path):
-    (tmp_path / "none.fq").write_text("")
-    table = tmp_path / "table.tsv"
-    argv = [str(world / "ref.gsi"), str(tmp_path / "none.fq"), "-o", str(tmp_path / "o.sam")]
-    assert main(["map", "-q", "--device", "none", *argv, "--coverage", str(table)]) == 0
-    assert table.read_text().splitlines()[1:] == [
-        f"{name}\t{length}\t0\t0\t0\t0\t0\t0\t0\t0"
-        for name, length in (("one", 5000), ("two", 4000), ("three", 800))
-    ]
-
-
 def test_summary_counts_unique_multiple_and_unmapped(world, run, tmp_path):
     out = tmp_path / "o.bam"
     code, _, error = run("map", "--device", "none", world / "ref.gsi", world / "R.fq", "-o", out)

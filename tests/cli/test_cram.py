@@ -54,19 +54,6 @@ def test_samtools_reads_back_the_records_of_the_bam(
     assert viewed(cram, small_fasta) == records and len(records) > 401
 
 
-def test_tags_that_readers_would_have_to_make_anew(small_index, small_fasta, small_fastq, tmp_path):
-    """By default htslib leaves NM and MD out where it can make them from the reference; Picard cannot."""
-    found = []
-    for options in ([], ["--output-fmt-option", "store_nm=1", "--output-fmt-option", "store_md=1"]):
-        path = tmp_path / "o.cram"
-        assert run(small_index, small_fastq, *options, "-o", path) == 0
-        as_stored = {"reference_filename": str(small_fasta), "format_options": [b"decode_md=0"]}
-        with pysam.AlignmentFile(path, **as_stored) as file:
-            mapped = [record for record in file if not record.is_unmapped]
-        found.append([record.has_tag("NM") and record.has_tag("MD") for record in mapped])
-    assert not any(found[0]) and all(found[1])
-
-
 @pytest.mark.parametrize("sort", [(), ("--sort",)], ids=["in order of reads", "sorted"])
 def test_a_stream_leaves_nothing_in_the_temporary_folder(
     small_index, small_fasta, small_fastq, tmp_path, apart, sort
@@ -113,12 +100,6 @@ def test_samtools_finds_the_fasta(world, apart, small_fastq, tmp_path, sort, ref
     assert viewed(cram) == viewed(bam)
 
 
-def test_fasta_without_an_index(world, small_fastq, tmp_path):
-    (world / "small.gsi").unlink()
-    assert run("small.fa", small_fastq, "-o", tmp_path / "o.cram") == 0
-    assert uris(tmp_path / "o.cram") == {str(world / "small.fa")}
-
-
 def test_fasta_that_is_not_known(world, small_fastq, tmp_path):
     """Gone, of another size, or of a name that a header cannot hold."""
     cram = tmp_path / "o.cram"
@@ -127,12 +108,6 @@ def test_fasta_that_is_not_known(world, small_fastq, tmp_path):
     assert run("small.gsi", small_fastq, "-o", cram) == 0 and uris(cram) == {None}
     (world / "small.fa").unlink()
     assert run("small.gsi", small_fastq, "-o", cram) == 0 and uris(cram) == {None}
-
-
-def test_folder_that_a_header_cannot_hold(world, small_fastq, tmp_path):
-    odd = world.rename(world.with_name("w\u00f6rld"))
-    assert run(odd / "small.fa", small_fastq, "-o", tmp_path / "o.cram") == 0
-    assert uris(tmp_path / "o.cram") == {None}
 
 
 def test_parts_of_a_run_have_one_header(world, small_fastq, tmp_path, small_reads):

@@ -9,13 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pysam
 import pytest
 from log_start import behind_start
 
 import gassst
-from gassst.cli.summary import summary
-from gassst.model.stats import Stats
 from gassst.tools.report_numbers import STAGES
 
 # --- the index beside a FASTA -------------------------------------------------------------------------------
@@ -75,36 +72,10 @@ def test_index_of_another_fasta_is_not_used(first_line, fasta):
     assert f"it was made from a FASTA of {size:,} bytes, not {size + 1:,}. " in first_line(fasta)
 
 
-def test_index_that_does_not_know_the_size_of_its_fasta_is_used(first_line, small_fasta, tmp_path):
-    """Made of a reference in memory, or by version 0.1."""
-    fasta = tmp_path / "ref.fa"
-    fasta.write_bytes(small_fasta.read_bytes())
-    index = gassst.Index.build(gassst.Index.build(small_fasta).reference)
-    assert index.fasta_bytes is None
-    index.save(tmp_path / "ref.gsi")
-    os.utime(fasta, ns=(10**17, 10**17))
-    assert first_line(fasta).endswith("ref.gsi is used")
-
-
 def test_damaged_index_beside_a_fasta_is_not_used(first_line, fasta):
     index = fasta.with_suffix(".gsi")
     index.write_bytes(index.read_bytes()[:-1])
     assert f"{index} is not used: it is unusable (truncated index: " in first_line(fasta)
-
-
-def test_unreadable_index_beside_a_fasta_is_not_used(first_line, fasta):
-    index = fasta.with_suffix(".gsi")
-    index.unlink()
-    index.mkdir()
-    assert f"{index} is not used: it cannot be read (Is a directory)" in first_line(fasta)
-
-
-def test_fasta_without_an_index(first_line, fasta):
-    fasta.with_suffix(".gsi").unlink()
-    expected = (
-        f"gassst: {fasta} has no index: indexed for this run only; `gassst index {fasta}` keeps the index"
-    )
-    assert first_line(fasta) == expected
 
 
 def test_index_of_a_gzipped_fasta(run, small_fasta, small_fastq, tmp_path):
@@ -116,31 +87,6 @@ def test_index_of_a_gzipped_fasta(run, small_fasta, small_fastq, tmp_path):
 
 
 # --- summary ------------------------------------------------------------------------------------------------
-
-LEARNED = {"pairs": 5987, "mean": 350.4, "sd": 39.6}
-
-
-def counted(**more) -> Stats:
-    return Stats(reads=2000, mapped=1900, confident=1800, occurrences=77, candidates=55, scored=44, **more)
-
-
-def test_summary_of_single_reads():
-    assert summary(counted(), 12.5).splitlines() == [
-        "reads                  2,000",
-        "mapped                 1,900  95.00 %",
-        "MAPQ >= 20             1,800  90.00 %",
-        "mapping time         12.50 s  160 reads/s",
-    ]
-
-
-def test_summary_of_pairs():
-    lines = summary(counted(pairs=1000, proper=900, run={"insert": LEARNED}), 3723).splitlines()
-    assert lines[3:] == [
-        "pairs                  1,000",
-        "proper pairs             900  90.00 %",
-        "insert size        350 +- 40  learned from 5,987 pairs",
-        "mapping time         1:02:03  1 reads/s",
-    ]
 
 
 def test_internals_are_shown_with_v_only(run, small_index, small_fastq, tmp_path):
@@ -169,18 +115,6 @@ def test_every_stage_of_a_run_is_explained_in_the_report(run, small_index, small
 # --- outputs ------------------------------------------------------------------------------------------------
 
 
-def test_level_of_compression(run, small_index, small_fastq, tmp_path):
-    sizes = {}
-    for level in (0, 1, 9):
-        path = tmp_path / f"{level}.bam"
-        argv = ("map", "-q", small_index, small_fastq, "--device", "none", "-o", path, "--level", level)
-        assert run(*argv)[0] == 0
-        sizes[level] = path.stat().st_size
-        with pysam.AlignmentFile(path) as file:
-            assert sum(1 for _ in file) == 401
-    assert sizes[0] > sizes[1] > sizes[9]
-
-
 def test_statistics_to_stdout(run, small_index, small_fastq, tmp_path):
     argv = ("map", "-q", small_index, small_fastq, "--device", "none", "--stats", "-")
     code, out, _ = run(*argv, "-o", tmp_path / "out.bam")
@@ -191,18 +125,6 @@ def test_statistics_to_stdout(run, small_index, small_fastq, tmp_path):
 
 
 # --- versions and names -------------------------------------------------------------------------------------
-
-
-def test_version_names_what_decides_about_results_and_speed(run):
-    code, out, error = run("--version")
-    assert (code, error) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == f"gassst {gassst.__version__}"
-    assert f"pysam {pysam.__version__} with htslib {pysam.version.__htslib_version__}" in lines
-    assert any(line.startswith("pyopencl ") for line in lines)
-    from gassst._core.stages import instruction_sets
-
-    assert lines[-1] == f"CPU code path: {instruction_sets()[0]}"
 
 
 @pytest.mark.parametrize("argv", [["map", "--help"], ["index", "--help"], ["--help"]])
@@ -218,12 +140,3 @@ def test_help_imports_nothing_heavy(argv):
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "is_said"), [(["--sort"], True), (["--sort", "-O", "sam"], False), ([], False)]
-)
-def test_sorted_records_on_stdout_are_said_to_be_sam(run, small_index, small_fastq, options, is_said):
-    code, text, error = run("map", small_index, small_fastq, "--device", "none", *options)
-    assert code == 0 and text.startswith("@HD")
-    assert ("standard output is SAM; -O bam writes BAM" in error) == is_said

@@ -6,8 +6,6 @@ import json
 import random
 import re
 import shutil
-import subprocess
-import sys
 
 import pysam
 import pytest
@@ -139,13 +137,6 @@ def test_plain_files_and_any_number_of_parts(small_index, folder, tmp_path, n):
     assert lines_of(tmp_path / "x.sam") == lines_of(tmp_path / "whole.sam")
 
 
-def test_pairs_of_bam_are_mapped_again_in_parts(small_index, whole, tmp_path):
-    mapped(small_index, whole, "-o", tmp_path / "whole.bam")
-    paths = in_parts(small_index, 3, tmp_path, ".bam", whole)
-    assert main(["gather", *map(str, paths), "-o", str(tmp_path / "x.bam"), "-q"]) == 0
-    assert lines_of(tmp_path / "x.bam") == lines_of(tmp_path / "whole.bam")
-
-
 @pytest.mark.parametrize(
     "options", [["--sort"], ["--sort", "--markdup", "--duplicate-type"]], ids=["sort", "markdup"]
 )
@@ -249,30 +240,6 @@ def test_a_report_that_fails_leaves_no_output(run, shards, small_index, tmp_path
     code, error = run(*all_outputs(shards, tmp_path, counts, "--reference", small_index, *options))
     assert code == 1 and error == "gassst: cannot write the report\n"
     assert not list(tmp_path.iterdir())
-
-
-def test_a_part_that_was_killed_is_mapped_again(small_index, folder, shards, lanes, whole, tmp_path):
-    """A killed run leaves no shard; the next one does, and a shard that is mapped twice is the same shard."""
-    path = tmp_path / "2.bam"
-    program = "import os, signal; from gassst.files import destination; from gassst.cli.main import main; import sys\n"
-    program += "destination.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\nmain(sys.argv[1:])"
-    command = ["map", small_index, *lanes, "--shard", "2/3", "-o", path, "--device", "none", "-t", "1", "-q"]
-    assert subprocess.run([sys.executable, "-c", program, *map(str, command)]).returncode == -9
-    assert not path.exists()
-    for _ in range(2):
-        assert main([*map(str, command)]) == 0
-    paths = [shards[0], path, shards[2]]
-    assert main(["gather", *map(str, paths), "-q", "-o", str(tmp_path / "x.bam")]) == 0
-    assert lines_of(tmp_path / "x.bam") == lines_of(whole)
-
-
-def test_streams_have_no_parts(run, small_index, tmp_path):
-    import os
-
-    os.mkfifo(tmp_path / "pipe")
-    for path in ("-", tmp_path / "pipe"):
-        code, error = run("map", small_index, path, "--shard", "1/3", "-o", tmp_path / "x.bam")
-        assert code == 2 and "is a stream" in error and error.count("\n") == 1
 
 
 def test_model_of_another_kind(run, small_index, folder, tmp_path):

@@ -60,12 +60,6 @@ def test_help_fits_the_terminal(run, monkeypatch, command, columns):
         assert max(map(len, out.splitlines())) <= 100
 
 
-def test_no_command_shows_the_help(run):
-    code, out, error = run()
-    assert (code, out) == (2, "")
-    assert all(command in error for command in COMMANDS)
-
-
 # --- usage errors -------------------------------------------------------------------------------------------
 
 ANOTHER_WAY = [
@@ -110,22 +104,6 @@ def test_options_given_as_to_other_mappers(run, small_index, small_fastq, line, 
     assert (code, out) == (2, "")
     assert error.startswith("gassst: ") and error.count("\n") == 1
     assert hint in error
-
-
-@pytest.mark.parametrize("k, tool", [(15, "minimap2"), (19, "bwa mem"), (21, "minimap2 -x sr"), (2, None)])
-def test_seed_length_of_other_mappers_is_remarked_on(run, small_index, small_fastq, tmp_path, k, tool):
-    argv = ("map", small_index, small_fastq, "--device", "none", "-o", tmp_path / "o.bam", "-k", k)
-    code, _, error = run(*argv)
-    assert code == 0
-    remark = f"-k {k} reports up to {k} alignments per read; the seed length (-k of {tool}) is set by -w"
-    assert (remark in error) == (tool is not None)
-    assert run(*argv, "-q")[2] == ""
-
-
-def test_no_hint_hides_an_option_that_works():
-    """Hints are for unknown options, and for known ones that take a value or refuse one."""
-    known = subparser_of(build_parser("map"), "map")._option_string_actions
-    assert set(habits.HINTS) & set(known) <= {"-p", "-O", "-w", "-k", "-s", "-M", "-5"}
 
 
 def test_hints_name_options_that_exist():
@@ -186,12 +164,6 @@ def test_no_option_can_be_abbreviated(run, command):
 
 
 # --- completion ---------------------------------------------------------------------------------------------
-
-
-def test_fish_is_told_commands_and_options(run):
-    code, text, _ = run("completion", "fish")
-    assert code == 0 and "complete -c gassst" in text
-    assert all(word in text for word in ("-a map", "min-identity"))
 
 
 def test_files_and_only_files_complete_as_files():

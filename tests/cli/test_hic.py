@@ -105,17 +105,6 @@ def query_start(record):
     return length if operation in (4, 5) else 0
 
 
-def test_the_preset_is_its_three_options(world):
-    def lines(*options):
-        mapped(world, *options)
-        text = (world / "gassst.sam").read_text()
-        return [line for line in text.splitlines() if not line.startswith("@PG")]
-
-    assert lines("--preset", "hic") == lines("-5", "-P", "--no-rescue")
-    assert lines("-5", "-P", "--no-rescue") == lines("-5", "-P")  # without pairs there is no rescue
-    assert lines("-5", "-P") != lines("-P")
-
-
 def test_mates_alone_are_mapped_as_single_reads(world):
     found = mapped(world, "-P")
     out = world / "single.sam"

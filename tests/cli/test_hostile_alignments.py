@@ -184,18 +184,6 @@ def test_cram_names_no_file(place, run, fasta, small_index, tmp_path, monkeypatc
     assert run(*command, "--reference", path)[0] == 0
 
 
-def test_places_of_cram_need_no_sequence(run, fasta, tmp_path):
-    path, name, bases = fasta
-    cram_of(tmp_path / "in.cram", path, name, bases, {})
-    path.unlink()
-    (tmp_path / "true.sam").write_text(
-        f"@SQ\tSN:{name}\tLN:{len(bases)}\nr\t0\t{name}\t101\t9\t60M\t*\t0\t0\t*\t*\n"
-    )
-    code, out, _ = run("evaluate", tmp_path / "in.cram", "--truth", tmp_path / "true.sam")
-    assert code == 0
-    assert "100" in out
-
-
 @pytest.mark.parametrize("tag", ["M5:../../../outside", "UR:/etc/hostname"])
 @pytest.mark.parametrize("suffix", [".sam", ".bam", ".cram"])
 def test_a_part_names_no_file(tag, suffix, run, small_index, small_reads, tmp_path):

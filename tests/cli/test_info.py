@@ -26,13 +26,6 @@ def test_of_an_index(run, tmp_path):
     }
 
 
-def test_of_an_index_in_parts(run, small_fasta, tmp_path):
-    assert run("index", "-q", small_fasta, "-o", tmp_path / "a.gsi", "--parts", "2")[0] == 0
-    found = dict(rows(run, tmp_path / "a.gsi"))
-    assert found["parts"] == f"2 and {tmp_path / 'a.part1.gsi'} and {tmp_path / 'a.part2.gsi'}"
-    assert int(found["bytes"]) == sum(path.stat().st_size for path in tmp_path.glob("*.gsi"))
-
-
 def test_of_a_run(run, small_index, small_fastq, tmp_path):
     out, stats = tmp_path / "a.bam", tmp_path / "a.json"
     group = r"@RG\tID:g\tSM:s"

@@ -7,9 +7,6 @@ import gzip
 import pytest
 from log_start import behind_start
 
-from gassst.cli import main as command
-from gassst.workers import thread_count as threads
-
 PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVK"
 
 
@@ -61,11 +58,6 @@ def test_two_files_of_mates_are_not_interleaved(run, small_index, pair):
         f"--interleaved: {pair[0]} and {pair[1]} both begin with read0: map two files of mates without it"
     )
     assert "--interleaved" in refused(run, "insert", small_index, "--interleaved", *pair)
-
-
-def test_lanes_of_interleaved_reads_are_no_mates(mapped, interleaved, small_reads, tmp_path):
-    other = fastq(tmp_path / "lane2.fq", [read for read in small_reads[100:150] for _ in "12"])
-    assert not [line for line in mapped("--interleaved", interleaved, other) if "insert sizes" not in line]
 
 
 def test_interleaved_reads_without_the_option(mapped, interleaved):
@@ -132,12 +124,6 @@ def test_phred33(mapped, small_reads, tmp_path, lowest, highest):
     assert mapped(fastq(tmp_path / "new.fq", phred(small_reads[:40], lowest, highest))) == []
 
 
-def test_iupac_is_no_protein(mapped, tmp_path):
-    path = tmp_path / "reads.fa"
-    path.write_text("".join(f">{i}\nACGTNRYSWKMBDHVXACGU\n" for i in range(20)))
-    assert mapped(path) == []
-
-
 @pytest.mark.parametrize("suffix", ["fq", "fa", "fq.gz"])
 def test_empty_file(mapped, tmp_path, small_fastq, suffix):
     path = tmp_path / f"empty.{suffix}"
@@ -170,56 +156,8 @@ def test_a_first_record_that_is_cut_is_all_that_is_said(
 # --- what one command says ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cores, used", [(2, 8), (12, 12), (1024, 1000)])
-def test_more_threads_than_are_of_use(monkeypatch, caplog, cores, used):
-    class Done(Exception):
-        pass
-
-    def main(args):
-        assert args.threads == used
-        raise Done
-
-    monkeypatch.setattr(threads, "usable_threads", lambda: cores)
-    monkeypatch.setattr(command, "usable_threads", lambda: cores)
-    monkeypatch.setattr("gassst.cli.split.main", main)
-    with pytest.raises(Done):
-        command.main(["split", "a.fq.gz", "-o", "b.fq.gz", "-t", "1000"])
-    capped = f"-t 1000: {used} threads are used, as there are {cores} cores for this process"
-    assert caplog.messages == ([capped] if used < 1000 else [])
-
-
 @pytest.mark.parametrize("option", ["-o", "--stats", "--unmapped"])
 def test_output_named_twice(run, tmp_path, option):
     line = refused(run, "map", "ref.gsi", "a.fq", option, tmp_path / "a", option, tmp_path / "b")
     assert f"given twice: {tmp_path / 'a'} and {tmp_path / 'b'}." in line
     assert "given twice: - and -" in refused(run, "map", "ref.gsi", "a.fq", option, "-", option, "-")
-
-
-def test_read_group_without_its_backslashes(run, small_index, pair):
-    line = refused(run, "map", small_index, *pair, "-R", "@RGtID:xtSM:y")
-    assert line.endswith(r"the shell removed its backslashes; put it in quotes, '@RG\tID:x\tSM:y'")
-
-
-def test_batches_of_bwa_are_ignored(run, small_index, small_fastq):
-    plain = run("map", small_index, small_fastq, "--device", "none")
-    code, out, error = run("map", small_index, small_fastq, "--device", "none", "-K", "100000000")
-    assert (
-        code == 0
-        and "gassst: -K 100000000 is ignored: records do not depend on batches" in error.splitlines()
-    )
-
-    def records(text):
-        return [line for line in text.splitlines() if not line.startswith("@PG")]
-
-    assert records(out) == records(plain[1])
-
-
-def test_quiet_runs_warn(run, small_index, small_fastq, tmp_path):
-    """What may be wrong is said even where progress and summary are not."""
-    empty = tmp_path / "empty.fq"
-    empty.write_bytes(b"")
-    quiet = ("--device", "none", "-o", tmp_path / "out.bam", "-q")
-    assert run("map", small_index, empty, *quiet) == (0, "", f"gassst: {empty}: no reads\n")
-    assert run("map", small_index, small_fastq, *quiet) == (0, "", "")
-    group = ("-R", r"@RG\tID:1\tSM:a\tLB:l")
-    assert run("map", small_index, small_fastq, *quiet, *group)[2].count("\n") == 1  # no PL

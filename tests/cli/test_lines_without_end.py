@@ -12,8 +12,6 @@ from hmm_profiles import write_profile
 
 from gassst.cli.console import LONGEST_MESSAGE, one_line
 from gassst.files import fasta
-from gassst.reads.groups import read_groups, repeated_id
-from gassst.tools.evaluate import count_reads
 
 BEGINS = {"name": b">", "second name": b">a\nACGT\n>b", "FASTQ": b"@", "text": b""}
 COMMANDS = {
@@ -72,13 +70,6 @@ def test_pieces_of_fasta(text, block, monkeypatch):
         at += len(piece)
 
 
-def test_reads_are_counted_in_blocks(tmp_path):
-    path = tmp_path / "x"
-    for text, count in ((b">a\nAC>\n>b\n\n>c", 3), (b"@a\nAC\n+\n>I\n", 1), (b"@a\nA\n+\nI\n@b\nA\n+\nI", 2)):
-        path.write_bytes(gzip.compress(text))
-        assert count_reads(str(path)) == count
-
-
 # --- messages ---------------------------------------------------------------------------------------------------
 
 
@@ -113,35 +104,3 @@ def test_a_name_of_a_file_commands_no_terminal(run, small_index, tmp_path):
     code, _, error = run("map", small_index, name, "-o", tmp_path / "o.sam")  # warnings and progress, too
     assert code == 0
     assert "\x1b" not in error
-
-
-# --- read groups ------------------------------------------------------------------------------------------------
-
-
-def test_read_groups_of_one_id():
-    lines = [f"@RG\tID:{i}\tSM:s" for i in range(5)]
-    assert repeated_id(lines) is None
-    assert repeated_id([*lines, "@RG\tSM:s\tID:3"]) == "3"
-    groups = read_groups([lines[1], lines[0], lines[1]], 3)
-    assert groups.lines == (lines[1], lines[0])
-    assert groups.of_input == (0, 1, 0)
-
-
-class Counted(str):
-    """A line that knows how often it was compared."""
-
-    compared = 0
-
-    def __eq__(self, other):
-        Counted.compared += 1
-        return str.__eq__(self, other)
-
-    __hash__ = str.__hash__
-
-
-def test_many_read_groups_take_linear_work(monkeypatch):
-    fields = {}
-    monkeypatch.setattr("gassst.reads.groups.fields_of", lambda line: fields[line])
-    fields.update({f"{i}": {"ID": Counted(i)} for i in range(3000)})
-    assert repeated_id(fields) is None
-    assert Counted.compared < 3000

@@ -208,15 +208,6 @@ def test_options_without_effect_are_listed_in_one_line(folder, capfd):
     assert lines == ["gassst: no effect here: -w 200, -c 250, -q"]
 
 
-def test_read_group_with_real_tabs(folder):
-    assert main(["mem", "-v1", "-o", "a.sam", "-R", GROUP, "genome.fa", "R1.fq"]) == 0
-    assert main(["mem", "-v1", "-o", "b.sam", "-R", GROUP.replace("\\t", "\t"), "genome.fa", "R1.fq"]) == 0
-    of_both = [
-        [x for x in Path(name).read_text().splitlines() if x[:3] != "@PG"] for name in ("a.sam", "b.sam")
-    ]
-    assert of_both[0] == of_both[1]
-
-
 def test_header_lines(folder, capfd):
     Path("more.sam").write_text("@HD\tVN:1.5\tSO:queryname\n@SQ\tSN:chr2\tAS:made\n@CO\tfrom a file\n")
     assert main(["mem", "-v1", "-o", "a.sam", "-H", "more.sam", "genome.fa", "R1.fq"]) == 0
@@ -239,15 +230,6 @@ def test_match_scales_the_scores_that_are_not_given(folder):
     assert any("\tAS:i:200\t" in line for line in lines[0])
 
 
-def test_xs_is_zero_where_there_is_no_other_place(folder):
-    assert main(["mem", "-v1", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
-    assert main(["map", "-q", "-o", "b.sam", "genome.fa", "R1.fq"]) == 0
-    with pysam.AlignmentFile("a.sam") as of_mem, pysam.AlignmentFile("b.sam") as of_map:
-        zero = {r.query_name for r in of_mem if not r.is_unmapped and r.get_tag("XS") == 0}
-        without = {r.query_name for r in of_map if not r.is_unmapped and not r.has_tag("XS")}
-    assert zero and zero <= without
-
-
 def test_xa_alone_is_that_of_bwa(folder):
     assert main(["mem", "-v1", "-o", "a.sam", "-T", "30", "genome.fa", "R1.fq", "R2.fq"]) == 0
     assert main(["map", "-q", "-o", "b.sam", "-T", "30", "--xa", "genome.fa", "R1.fq", "R2.fq"]) == 0
@@ -258,68 +240,11 @@ def test_xa_alone_is_that_of_bwa(folder):
     assert found[0] == found[1] and found[0]
 
 
-def test_two_ends_have_one_bonus(folder, capfd):
-    assert main(["mem", "-v1", "-L", "5,5", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
-    assert main(["mem", "-L", "5,7", "-o", "b.sam", "genome.fa", "R1.fq"]) == 0
-    assert "no effect here: 7 of -L 5,7 (both ends have one bonus)\n" in capfd.readouterr().err
-    a, b = (Path(name).read_text().partition("\nr0")[2] for name in ("a.sam", "b.sam"))
-    assert a == b != ""
-
-
 def test_an_option_of_map_is_known(folder, capfd):
     for option in ("--markdup", "--report=x.html", "--nothing"):
         assert main(["mem", option, "genome.fa", "R1.fq"]) == 2
         hint = "" if "nothing" in option else f"`gassst map` has {option.split('=')[0]}. "
         assert capfd.readouterr().err == f"gassst: unknown option {option}. {hint}See `gassst mem --help`.\n"
-
-
-@pytest.fixture
-def variants(folder):
-    """Deep pairs of what is unique, and a reference with another base in every 211th place, in the form of VCF."""
-    rng, of_both, changed = np.random.default_rng(8), {"R1.fq": "", "R2.fq": "", "both.fq": ""}, set()
-    contigs = [part.split("\n")[:2] for part in Path("genome.fa").read_text().split(">")[1:]]
-    for contig, (_, bases) in enumerate(contigs):
-        for i in range(240):
-            at = int(rng.integers(2700))
-            first, second = bases[at : at + LENGTH], reverse(bases[at + 200 : at + 300].encode()).decode()
-            one, two = (f"@p{contig}.{i}\n{read}\n+\n{'I' * LENGTH}\n" for read in (first, second))
-            of_both["R1.fq"] += one
-            of_both["R2.fq"] += two
-            of_both["both.fq"] += one + two
-        letters = list(bases)
-        for at in range(300, 2700, 211):
-            letters[at] = "CGTA"["ACGT".index(bases[at])]
-            changed.add((f"chr{contig + 1}", at + 1, letters[at], bases[at]))
-        contigs[contig][1] = "".join(letters)
-    for name, text in of_both.items():
-        Path(name).write_text(text)
-    Path("genome.fa").write_text("".join(f">{name}\n{bases}\n" for name, bases in contigs))
-    return changed
-
-
-@pytest.mark.external("samtools", "bcftools", "freebayes")
-@pytest.mark.parametrize("line", ["nf-core/sarek", "GDC", "snippy", "speedseq"])
-def test_callers_find_the_variants(variants, sam_of, folder, line):
-    """`sort | mpileup | call` and freebayes, as these pipelines go on: what was changed, and nothing else."""
-    sam_of(LINES[line])
-    called = (
-        "samtools sort -o s.bam found.sam && samtools index s.bam && samtools faidx genome.fa && "
-        "bcftools mpileup -f genome.fa s.bam | bcftools call -mv --ploidy 1 -o bcftools.vcf && "
-        "freebayes -f genome.fa -p 1 s.bam > freebayes.vcf"
-    )
-    subprocess.run(["bash", "-ec", f"set -o pipefail; {called}"], check=True, capture_output=True)
-    for name in ("bcftools.vcf", "freebayes.vcf"):
-        rows = [row.split("\t") for row in Path(name).read_text().splitlines() if row[0] != "#"]
-        found = {(row[0], int(row[1]), row[3], row[4]) for row in rows if float(row[5]) >= 20}
-        assert found == variants, name
-
-
-def test_folder_that_cannot_be_written_gets_no_index(folder, capfd, monkeypatch):
-    real = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
-    assert main(["mem", "-o", "a.sam", "genome.fa", "R1.fq"]) == 0
-    assert "indexed for this run only" in capfd.readouterr().err
-    assert not Path("genome.gsi").exists()
 
 
 def test_index_of_bwa_without_its_fasta(folder, capfd):

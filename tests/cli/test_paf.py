@@ -120,19 +120,3 @@ def test_lines_agree_with_records(world, tmp_path, options, pairs):
     assert {is_reverse for is_reverse, _, _ in kinds} == {False, True}
     assert ("global" in options) != any(is_supplementary for _, is_supplementary, _ in kinds)
     assert ("-k" in options) == any(is_secondary for _, _, is_secondary in kinds)
-
-
-def test_cs_is_asked_for(world, tmp_path):
-    argv = ["map", "-q", "--device", "none", str(world / "ref.gsi"), str(world / "R1.fq"), "-O", "PAF"]
-    assert main([*argv, "-o", str(tmp_path / "x")]) == 0
-    text = (tmp_path / "x").read_text()
-    assert "\tcs:Z:" not in text and "\tcg:Z:" in text and not text.startswith("@")
-
-
-def test_gather_makes_no_paf(world, run, tmp_path):
-    assert (
-        run("map", "-q", world / "ref.gsi", world / "R1.fq", "-o", tmp_path / "1.bam", "--shard", "1/1")[0]
-        == 0
-    )
-    code, _, error = run("gather", tmp_path / "1.bam", "-o", tmp_path / "x.paf")
-    assert code == 2 and "PAF has no shards" in error

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import shlex
 
 import pytest
-from fold_parameters import random_parameters
-from hmm_profiles import write_profile
 
 from gassst.cli import progress
 from gassst.cli.console import ERASE_LINE, Console
@@ -72,16 +69,6 @@ def test_a_run_shows_the_share_that_is_mapped(monkeypatch, capfd, small_index, s
     assert lines[-1].startswith("gassst: 100 %, 0:00 left, ")
 
 
-def test_message_takes_the_place_of_the_line():
-    stream = Terminal()
-    console = Console(stream)
-    console.say("first")
-    console.renew("50 %")
-    console.say("second")
-    console.wipe()
-    assert stream.getvalue() == f"first\n{ERASE_LINE}50 %{ERASE_LINE}second\n"
-
-
 def test_an_index_says_how_far_it_is(monkeypatch, capfd, small_fasta, tmp_path):
     monkeypatch.setattr(progress.Progress, "PLAIN_SECONDS", -1.0)
     for more in ([], ["--parts", "3"]):
@@ -108,31 +95,3 @@ def test_the_log_begins_with_what_runs(run, small_index, small_fasta, small_fast
         f"gassst: version {__version__}: {shlex.join(['gassst', *map(str, command)])}",
         f"gassst: 2 threads, index {used}: 3 contigs, 60,000 bases",
     ]
-
-
-def test_every_command_that_takes_threads_begins_so(run, small_fasta, small_index, small_fastq, tmp_path):
-    part = tmp_path / "part.bam"
-    assert (
-        run("map", small_index, small_fastq, "--shard", "1/1", "-o", part, "-q")[0] == 1
-    )  # gzip has no parts
-    reads = tmp_path / "reads.fq"
-    reads.write_bytes(gzip.decompress(small_fastq.read_bytes()))
-    assert run("map", small_index, reads, "--shard", "1/1", "-o", part, "-q")[0] == 0
-    few = tmp_path / "few.fa"
-    few.write_text(">a\nACGGTTCATGACGATTCA\n")
-    energies = tmp_path / "x.par"
-    random_parameters(energies, 1)
-    family = tmp_path / "x.hmm"
-    write_profile(family, "DNA", 5, 1)
-    commands = [
-        ["index", small_fasta, "-o", tmp_path / "x.gsi"],
-        ["gather", part, "-o", tmp_path / "whole.bam"],
-        ["split", reads, "-o", tmp_path / "reads.fq.gz"],
-        ["align", few, few, "-o", tmp_path / "out.tsv"],
-        ["fold", few, "--parameters", energies, "-o", tmp_path / "fold.tsv"],
-        ["hmm", "search", family, few, "-o", tmp_path / "hmm.tsv"],
-    ]
-    for command in commands:
-        code, _, error = run(*command, "-t", "1")
-        assert code == 0 and error.startswith(f"gassst: version {__version__}: gassst {command[0]} "), error
-        assert error.splitlines()[1] == "gassst: 1 thread"

@@ -4,7 +4,6 @@ import pysam
 import pytest
 
 import gassst
-from gassst.model.reference import Reference
 
 NAMES = ["ok", "a,b", "a_b", "a,b", "a(b", "*x", "=y", "caf\u00e9", "a_b_2", "ok", "\u00e9", "\u00e8", "x*=y"]
 RENAMED = ["ok", "a_b", "a_b_2", "a_b_3", "a_b_4", "_x", "_y", "caf_", "a_b_2_2", "ok_2", "_", "__2", "x*=y"]
@@ -56,18 +55,3 @@ def test_a_list_of_alt_contigs_may_have_the_old_names(run, tmp_path):
     (tmp_path / "a.fa.alt").write_text("HLA,1\n")
     assert run("index", "-q", fasta, "--rename")[0] == 0
     assert "contig\tHLA_1\t56\tALT" in run("info", tmp_path / "a.gsi")[1]
-
-
-def test_many_names_of_one_form_take_no_longer(tmp_path):
-    """Each number is tried once: a search from 1 on would take hours."""
-    n = 30_000
-    (tmp_path / "a.fa").write_text("".join(f">{chr(0x4E00 + i % 20_000)}\nACGT\n" for i in range(n)))
-    names = Reference.from_fasta(tmp_path / "a.fa", rename=True).names
-    assert names[:3] == ["_", "__2", "__3"] and len(set(names)) == n and names[-1] == f"__{n}"
-
-
-def test_names_that_sam_allows_stay(run, tmp_path):
-    fasta = write(tmp_path / "a.fa", ["chr1", "HLA*01:01", "x;y|z", "1.2"])
-    code, _, error = run("index", fasta, "--rename")
-    assert code == 0 and "0 of 4 contigs renamed: none" in error
-    assert gassst.Index.open(tmp_path / "a.gsi").reference.names == ["chr1", "HLA*01:01", "x;y|z", "1.2"]

@@ -10,17 +10,6 @@ import sys
 import pytest
 
 import gassst
-from gassst.errors import UsageError
-from gassst.files.distinct import check_distinct, with_indexes
-
-
-def test_streams_and_new_files(tmp_path):
-    check_distinct([None, tmp_path / "a", tmp_path / "b"], ["-", None, tmp_path / "c"])
-    check_distinct(["/dev/null", "/dev/null"], ["/dev/null"])
-    with pytest.raises(UsageError, match="standard output"):
-        check_distinct([None, "-"], [])
-    assert with_indexes(None) == [None] and with_indexes("-") == ["-"]
-    assert with_indexes("x.bam") == ["x.bam", "x.bam.bai", "x.bam.csi", "x.bam.crai", "x.bai", "x.csi"]
 
 
 def test_an_index_in_memory_goes_to_no_process(small_fasta):

@@ -2,30 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 import doc_commands
-from places import ROOT
-from pygments.lexers import get_lexer_by_name
-from pygments.token import STANDARD_TYPES
-
-
-def test_the_copy_button_copies_commands_without_prompts():
-    """The theme hides what the style sheet names before it reads the text of a block."""
-    css = (ROOT / "docs/assets/extra.css").read_text()
-    hidden = set(re.findall(r"\[data-md-copying\] \.(\w+)", css))
-    blocks = [
-        block
-        for page in sorted((ROOT / "docs").rglob("*.md"))
-        for block in re.findall(r"^```console\n(.*?)^```", page.read_text(), re.S | re.M)
-    ]
-    assert len(blocks) > 50
-    for block in blocks:
-        tokens = get_lexer_by_name("console").get_tokens(block)
-        copied = "".join(text for kind, text in tokens if STANDARD_TYPES.get(kind) not in hidden)
-        assert not re.search(r"^\$ ", copied, re.M), block
-        assert copied.strip(), block
-
 
 # --- doc_commands -------------------------------------------------------------------------------------------
 

@@ -3,88 +3,15 @@
 from __future__ import annotations
 
 import field
-import field_tables
 import numpy as np
 import pysam
 import pytest
 import row_calls
 import row_copies
-from donors import Edit, complement, edited, edits_by_size, fragments, write_reads
+from donors import fragments, write_reads
 from field import Data, Row, World
 
 BASES = np.random.default_rng(5).choice(np.frombuffer(b"ACGT", np.uint8), 60_000)
-
-
-def test_fragments_are_pieces_of_one_source_and_edits_are_in_their_haplotype():
-    rng = np.random.default_rng(1)
-    edits = edits_by_size(rng, BASES, range(1000, 50_000, 1000), ((0,), (0, 1)))
-    sources = [edited(BASES, edits, copy) for copy in (0, 1)]
-    assert len(sources[0]) - len(BASES) == sum(len(edit.put) - edit.gone for edit in edits)
-    assert (
-        edited(BASES, [Edit(2, 3, b"GG")], high=7).tobytes()
-        == BASES[:2].tobytes() + b"GG" + BASES[5:7].tobytes()
-    )
-    made = fragments(rng, sources, 200, 50, (120, 30))
-    for first, second, start, size in zip(*made.mates, made.starts, made.sizes, strict=True):
-        source, at = (sources[0], start) if start < len(sources[0]) else (sources[1], start - len(sources[0]))
-        piece = source[at : at + size]
-        ends = [end[: min(50, size)].tobytes() for end in (piece, complement(piece))]
-        assert sorted(mate[: min(50, size)].tobytes() for mate in (first, second)) == sorted(ends)
-
-
-def test_calls_are_judged_by_class():
-    truth = [
-        ("c", 10, "A", "C"),
-        ("c", 50, "AG", "A"),
-        ("c", 90, "A", "A" + "C" * 40),
-        ("c", 150, "A", "T"),
-        ("c", 200, "AG", "A"),
-    ]
-    called = [
-        ("c", 10, "A", "C"),
-        ("c", 58, "TT", "T"),
-        ("c", 91, "G", "G" + "C" * 39),
-        ("c", 150, "A", "G"),
-        ("c", 211, "AG", "A"),
-    ]
-    some = {
-        figure.what: (figure.truth, figure.found, figure.wrong)
-        for figure in row_calls.by_class(truth, called)
-    }
-    assert {what: counts for what, counts in some.items() if any(counts)} == {
-        "SNP": (2, 1, 1), "deletion of 1": (2, 1, 1), "insertion of 31-50": (1, 0, 1)}  # fmt: skip
-    edits = [Edit(3, 2, b""), Edit(6, 0, b"TT"), Edit(7, 1, b"A")]
-    vcf = row_calls.vcf_of("c", np.frombuffer(b"ACGTACGT", np.uint8), edits)
-    assert [line.split("\t")[1:5] for line in vcf.splitlines()[3:]] == [
-        ["3", ".", "GTA", "G"], ["6", ".", "C", "CTT"], ["8", ".", "T", "A"]]  # fmt: skip
-
-
-def test_polishing_changes_what_has_one_valid_choice(tmp_path):
-    """One error of each kind in the draft; and a place where the reads do not agree."""
-    draft, errors = BASES[:600], [Edit(100, 1, b"A"), Edit(250, 0, b"G"), Edit(400, 1, b"")]
-    errors[0] = Edit(100, 1, complement(draft[100:101]).tobytes())
-    mixed = {40: b"C"}  # a third of the reads there have another base, too many to ignore
-    draft = np.concatenate([draft[:520], np.frombuffer(b"G", np.uint8), draft[521:]])
-    header = pysam.AlignmentHeader.from_references(["draft"], [600])
-    with pysam.AlignmentFile(str(tmp_path / "a.bam"), "wb", header=header) as file:
-        there = [(at, one) for at in (40, 60, 80) for one in (*errors, Edit(520, 1, mixed.get(at, b"A")))]
-        for n, (at, one) in enumerate(there * 3):
-            low, high = one.at - at, one.at + 120 - at
-            r = pysam.AlignedSegment(header)
-            r.query_name, r.reference_id, r.reference_start, r.mapping_quality = f"r{n}", 0, low, 60
-            r.query_sequence = edited(draft, [one], low=low, high=high).tobytes().decode()
-            change = {250: [(0, at), (1, 1), (0, 120 - at)], 400: [(0, at), (2, 1), (0, 119 - at)]}
-            r.cigartuples = change.get(one.at, [(0, 120)])
-            r.set_tag("NM", 1)
-            file.write(r)
-    assert b"".join(row_copies.polished(draft, tmp_path / "a.bam")) == edited(draft, errors).tobytes()
-
-
-def test_gassst_is_behind_where_it_finds_less_or_more_that_is_false():
-    one = {"what": "w", "truth": 9, "found": 8, "wrong": 1, "measured": False, "bwa_found": 8, "bwa_wrong": 1}
-    assert not field_tables.is_behind(one) and field_tables.is_behind(one | {"found": 7})
-    assert field_tables.is_behind(one | {"wrong": 2}) and not field_tables.is_behind(one | {"bwa_wrong": 2})
-    assert field_tables.is_behind(one | {"measured": True, "bwa_found": 10, "found": 7.9})
 
 
 def test_unique_pairs_pass_filters_of_mapq_60(tmp_path):

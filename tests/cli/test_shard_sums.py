@@ -9,8 +9,7 @@ import pytest
 from shard_bam import apart, mapped_shard, put_together, write_reads
 
 from gassst.cli.main import main
-from gassst.frozen import replace
-from gassst.reads.shards import Shard, ShardOfRun
+from gassst.reads.shards import ShardOfRun
 
 IN_A_BLOCK = 5  # records
 SPREAD = ("-t", "4", "--batch-size", "12")
@@ -118,22 +117,3 @@ def test_the_header_says_how_many_records_there_are(mapped, options):
     path = mapped("p.bam", *options)
     assert ShardOfRun.in_header(blocks_of(path)[0].decode("latin-1")).records == 40
     pysam.quickcheck(str(path))
-
-
-def test_formats_that_samtools_writes_have_no_count(mapped, gathered):
-    for name, *options in (["p.cram"], ["sorted.sam", "--sort"]):
-        path = mapped(name, *options)
-        with pysam.AlignmentFile(str(path), check_sq=False) as file:
-            assert ShardOfRun.in_header(str(file.header)).records is None
-        assert gathered(path, output=f"out{path.suffix}")[0] == 0
-
-
-def test_the_header_keeps_its_size():
-    place = ShardOfRun(Shard(3, 7), "0123456789abcdef")
-    text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tDS:{place}\n@CO\tx\n"
-    empty, full = (replace(place, records=n) for n in (0, 10**12 - 1))
-    assert full.put_into(empty.put_into(text)) == full.put_into(text)
-    assert len(full.put_into(text)) == len(empty.put_into(text))
-    assert ShardOfRun.in_header(full.put_into(text)) == full
-    assert ShardOfRun.in_header(text) == place
-    assert full.removed_from(full.put_into(text)) == place.removed_from(text)

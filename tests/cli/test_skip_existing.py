@@ -190,12 +190,3 @@ def test_outputs_of_an_input_that_says_something_itself(sheet, mapped):
     code, error, new = mapped("--skip-existing")
     assert (code, new) == (0, "c") and "different reads\n" in error
     assert mapped("--skip-existing")[2] == ""
-
-
-def test_reports_tell_of_what_is_mapped(sheet, mapped):
-    sheet()
-    assert mapped("--stats", "all.json")[0] == 0
-    os.remove("c.bam")
-    code, error, new = mapped("--stats", "all.json", "--skip-existing")
-    assert (code, new) == (0, "c")
-    assert "--stats, --report and --multiqc cover the samples of this run only" in error

@@ -10,8 +10,7 @@ import pysam
 import pytest
 
 from gassst.cli.main import main
-from gassst.reads.in_memory import batch_of_records
-from gassst.reads.small_rna import KITS, Preparation
+from gassst.reads.small_rna import KITS
 
 READ = 50
 
@@ -81,17 +80,6 @@ def test_cut_reads_have_the_records_of_trimmed_ones(fasta, genome, tmp_path):
     other, stats = run(fasta, trimmed, tmp_path / "t.sam", "--preset", "small-rna", "--adapter", "none")
     assert [r.to_string() for r in one] == [r.to_string() for r in other]
     assert stats["trimmed"] == 0
-
-
-def test_qualities_are_cut_with_the_bases():
-    read = "ACGTTGCAACGGTTAACC"
-    quality = "".join(chr(34 + i) for i in range(len(read) + len(KITS[0])))
-    batch = Preparation(KITS).of(
-        batch_of_records([("a", read + KITS[0], quality), ("b", read, quality[:18])])
-    )
-    assert [batch.sequence(i).decode() for i in range(2)] == [read, read]
-    assert [batch.quality(i).decode() for i in range(2)] == [quality[:18], quality[:18]]
-    assert batch.trimmed == 1
 
 
 def test_collapsed_reads_count_as_often_as_their_names_say(fasta, genome, tmp_path):

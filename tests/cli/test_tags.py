@@ -251,18 +251,3 @@ def test_what_is_no_tag_is_one_line_or_left_out(small_index, small_reads, tmp_pa
         ("XY", 2),
         ("XZ", "z"),
     ]
-
-
-def test_a_read_group_of_the_run_replaces_that_of_a_comment(small_index, small_reads, tmp_path):
-    path = fastq(tmp_path / "in.fq", small_reads[:2], ["\tRG:Z:a", ""])
-    for options, groups in ([[], ["a", None]], [["-R", "@RG\\tID:b\\tSM:s"], ["b", "b"]]):
-        assert run(small_index, path, "-C", *options, "-o", tmp_path / "out.sam") == 0
-        found = [r.get_tag("RG") if r.has_tag("RG") else None for r in records_of(tmp_path / "out.sam")]
-        assert found == groups
-
-
-@pytest.mark.parametrize("separator", ["", "ab", "a", " "])
-def test_separators_that_cannot_be_one(small_index, small_fastq, capfd, separator):
-    code = run(small_index, small_fastq, "--umi-from-name", separator)
-    assert code == (0 if not separator else 2)
-    assert not separator or "one character such as" in capfd.readouterr().err

@@ -44,16 +44,6 @@ def inputs(small_fastq, small_reads, tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("kind", ["pairs of two kinds", "files"])
-def test_records_do_not_depend_on_threads(gassst_map, inputs, tmp_path, kind):
-    """Of other inputs `test_every_input` says so."""
-    found = []
-    for layout in LAYOUTS:
-        assert gassst_map("-q", *inputs[kind], *layout, "-o", tmp_path / "out.sam")[0] == 0
-        found.append(records_of(tmp_path / "out.sam"))
-    assert found[0] and found[1:] == 2 * found[:1]
-
-
 @pytest.mark.parametrize("layout, expected", [(("-t", "8"), [2]), (("-t", "3"), [])])
 def test_a_thread_writes_what_many_have_mapped(gassst_map, inputs, tmp_path, monkeypatch, layout, expected):
     """The main thread of many workers has other things to do. Sorted records are not written meanwhile."""
@@ -113,13 +103,6 @@ def test_unmapped_reads_and_counts(gassst_map, inputs, tmp_path):
     assert found[0][:2] == found[2][:2]  # counts of calls depend on the batches
 
 
-def test_names_that_are_cut_are_counted_in_all_threads(gassst_map, tmp_path):
-    reads = tmp_path / "reads.fq"
-    reads.write_text("".join(f"@{'n' * 300}{i}\nACGT\n+\nIIII\n" for i in range(10)))
-    error = gassst_map(reads, *FOUR, "--batch-size", "3", "-o", tmp_path / "out.bam")[2]
-    assert "10 reads have names that SAM cannot hold" in error
-
-
 @pytest.mark.parametrize("sort", [[], ["--sort"]], ids=["", "sort"])
 def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
     reads = tmp_path / "reads.fq"
@@ -127,10 +110,3 @@ def test_a_damaged_record_is_one_line(gassst_map, tmp_path, sort):
     code, _, error = gassst_map(reads, *FOUR, "--batch-size", "90", "-o", tmp_path / "out.bam", *sort)
     assert (code, only_line(error)) == (1, f"{reads}: record 5001 (bad): 4 bases but 3 qualities")
     assert list(tmp_path.iterdir()) == [reads]
-
-
-def test_processes_are_threads(gassst_map, small_fastq, tmp_path):
-    """`--processes` of earlier versions."""
-    code, _, error = gassst_map(small_fastq, "--processes", "4", "-o", tmp_path / "out.sam")
-    assert code == 0
-    assert "--processes does nothing any more: the threads of one process map" in error

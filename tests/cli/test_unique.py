@@ -67,11 +67,3 @@ def test_paf_too(world, tmp_path):
     every, _ = mapped(world, tmp_path / "all.paf", str(world / "R1.fq"))
     found, _ = mapped(world, tmp_path / "o.paf", str(world / "R1.fq"), "--unique")
     assert found == [line for line in every if line.split("\t")[11] != "0"] != every
-
-
-def test_unmapped_reads_are_still_kept_apart(world, tmp_path):
-    """What is left out is not unmapped."""
-    files = [tmp_path / name for name in ("all.fq", "unique.fq")]
-    for file, more in zip(files, ([], ["--unique"]), strict=True):
-        mapped(world, tmp_path / "o.bam", str(world / "R1.fq"), "--unmapped", str(file), *more)
-    assert files[0].read_text() == files[1].read_text() != ""

@@ -138,27 +138,6 @@ def test_any_matrix_of_scores(instruction_set, factor):
         assert peeled(matrix, 2) == by_gotoh(query, target, scores, gaps, 2)
 
 
-def test_an_alignment_across_every_border():
-    """A copy of the query, with a gap, at offset after offset: across borders of tiles, blocks and chunks."""
-    rng = np.random.default_rng(9)
-    query = rng.integers(0, 4, 40).astype(np.uint8)
-    planted = np.concatenate([query[:20], rng.integers(0, 4, 3).astype(np.uint8), query[20:]])
-    gaps = Gaps(2, 1)
-    geometry = Geometry(40, 500, 32, 16, 32, 32, longest_span(40, gaps, 2), 4)
-    assert len(geometry.chunk_begins) == 3
-    tiles = Tiles(SCORES, gaps.first, gaps.extend, instruction_sets()[0])
-    background = rng.integers(0, 4, 500).astype(np.uint8)
-    whole = np.zeros((41, 501), bool)
-    for offset in range(0, 500 - len(planted), 7):
-        target = background.copy()
-        target[offset : offset + len(planted)] = planted
-        matrix = BlockMatrix(query, target, gaps, tiles, geometry)
-        compiled_pass(matrix, 1, lambda cells: None)
-        h = gotoh(query, target, SCORES, gaps, whole)[0][1:, 1:]
-        for r, c in np.ndindex(*matrix.best.shape):
-            assert matrix.best[r, c] == h[r * 32 : r * 32 + 32, c * 16 : c * 16 + 16].max()
-
-
 @pytest.mark.device("cpu")
 @pytest.mark.parametrize("devices, chunk_blocks", ((1, 2), (3, 1), (2, 6), (3, 6)))
 def test_a_device_finds_the_same(monkeypatch, devices, chunk_blocks):

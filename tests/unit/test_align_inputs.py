@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from gassst import align
 from gassst.align.matrices import unknown_letters
-from gassst.cli import main as cli
 from gassst.errors import InputError, UsageError
 
 DNA_CODES = [0, 1, 2, 3, 4, 3, 0]
@@ -158,27 +156,3 @@ def test_bad_matrix_files(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         align.substitution_matrix(path)
-
-
-def test_arrays_and_profiles():
-    assert align.substitution_matrix(np.eye(5, dtype=int)).alphabet is align.DNA
-    assert align.substitution_matrix(np.eye(20, dtype=int)).alphabet is align.PROTEIN
-    with pytest.raises(UsageError):
-        align.match_matrix(1.5, -2)
-    assert align.match_matrix(2, -3).scores[[0, 0, 4], [0, 1, 4]].tolist() == [2, -3, -3]
-    assert len(align.PSSM(np.zeros((7, 20), int))) == 7
-    for shape in [(0, 20), (3, 25)]:
-        with pytest.raises(UsageError):
-            align.PSSM(np.zeros(shape, int))
-
-
-@pytest.mark.parametrize("more", [[], ["--find", "1"]])
-def test_the_header_quotes_any_command(tmp_path, more):
-    """A name of a file may have a tab, and bytes that are no text."""
-    odd = os.path.join(os.fsencode(tmp_path), b"a\t\xff.fa")
-    with open(odd, "wb") as file:
-        file.write(b">x\nACGTACGTACGTACGT\n")
-    output = tmp_path / "out.sam"
-    assert cli.main(["align", "-q", os.fsdecode(odd), os.fsdecode(odd), "-o", str(output), *more]) == 0
-    [line] = [line for line in output.read_text("utf-8").splitlines() if line.startswith("@PG")]
-    assert len(line.split("\t")) == 5 and "a\\t\\udcff.fa" in line

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gassst._core.pair_hmm import PairHmmBatch, instruction_sets
+from gassst._core.pair_hmm import instruction_sets
 from gassst.align import pair_hmm
 from gassst.align.pair_hmm import GapQualities, forward, posterior, viterbi, viterbi_paths
 from gassst.errors import DeviceError, InputError, UsageError
@@ -165,28 +165,6 @@ def _without(read, haplotype, qualities, i, j):
             new[2][c] = np.logaddexp(np.log(lost) + new[0][c - 1], np.log(more) + new[2][c - 1])
         row = tuple(new)
     return np.logaddexp.reduce(np.concatenate([row[0][1:], row[1][1:]])) / np.log(10)
-
-
-def test_pairs_and_qualities_of_records(world):
-    reads, haplotypes, qualities, expected = world
-    texts = ["".join(chr(33 + q) for q in quality) for quality in qualities[0]]
-    gaps = GapQualities(*qualities[1:])
-    records = [(f"r{i}", read, text) for i, (read, text) in enumerate(zip(reads, texts, strict=True))]
-    found = forward(records, haplotypes, gaps=gaps, pairs=[[4, 0], [0, 4]])
-    assert np.allclose(found, expected[0][[4, 0], [0, 4]])
-    assert np.allclose(forward(reads, haplotypes, texts, gaps), expected[0])
-
-
-def test_what_cannot_be_has_probability_0():
-    """A read that is never wrong and has no gaps, on a haplotype without it."""
-    steps = np.array([[1, 0, 1, 0, 0, 1, 0, 1, 0.0]] * 2)
-    out = np.empty(1)
-    batch = PairHmmBatch(
-        np.array([1, 2], np.uint8), np.array([0, 2]), steps, np.array([4, 4, 4], np.uint8), np.array([0, 3])
-    )
-    for form in pair_hmm.FORMS:
-        batch.logs(np.zeros((1, 2), np.int32), False, form, instruction_sets()[0], out)
-        assert out[0] == NEVER
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from gassst import align
 from gassst._core.pairwise import instruction_sets
-from gassst.align import groups, products, traced
+from gassst.align import groups, traced
 from gassst.align.gaps import Gaps
 from gassst.align.modes import mode_flags
 from gassst.align.products import Product
@@ -91,40 +91,6 @@ def test_scores_are_those_of_parasail(mode, free_ends, case, monkeypatch):
                 out.ravel()[:60], pairs
             )
             assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
-
-
-def test_a_sample_shows_that_8_bits_are_too_few(monkeypatch):
-    """Then no pair is tried with them; scores do not depend on it."""
-    monkeypatch.setattr(products, "LEAST_SAMPLED", 300)
-    rng = np.random.default_rng(4)
-    queries = related(rng, "ACGT", 60, 400)
-    pairs = np.stack([np.arange(400)] * 2, axis=1)
-    for length, overflows in ((1, False), (60, True)):
-        texts = [text.ljust(60, "A")[:length] for text in queries]
-        both = prepared(texts, texts, ("local", "both"), CASES[0])
-        product = Product(*both, 1)
-        assert product._mostly_overflows(*pairs.T) == overflows
-        product.run_pairs(found := np.empty(400, np.int32), pairs)
-        assert found.tolist() == [expected(text, text, ("local", "both"), CASES[0]) for text in texts]
-
-
-@EVERY_MODE
-def test_few_targets_change_places_with_the_queries(mode, free_ends):
-    rng = np.random.default_rng(2)
-    queries, targets = related(rng, "ACGTN", 60, 90), related(rng, "ACGTN", 300, 2)
-    case = CASES[0]
-    found = align.scores(queries, targets, mode, free_ends=free_ends)
-    assert found.tolist() == [[expected(q, t, (mode, free_ends), case) for t in targets] for q in queries]
-
-
-def test_scores_of_every_width():
-    """Beyond 8 bits, beyond 16, and scores of letters beyond one byte."""
-    text = "ACGT" * 25
-    assert align.scores([text], [text, text[:40], text[:20]]).tolist() == [[500, 200, 100]]
-    wide = align.Matrix(np.eye(4, dtype=int) * 3000 - 1000, align.DNA)
-    assert align.scores([text], [text, text[:40], "T"], matrix=wide).tolist() == [[200_000, 80_000, 2000]]
-    targets = ["ACGT", "ACG", "AAAA"]
-    assert align.scores(["ACGT"], targets, "global", matrix=wide).tolist() == [[8000, 5989, 1974]]
 
 
 def test_profiles_score_as_the_sequences_they_stand_for():
@@ -440,11 +406,3 @@ def test_distances_of_proteins_and_bad_bands():
     for arguments in ({"band": -1}, {"band": 1.5}, {"mode": "local"}, {"alphabet": "DNA"}):
         with pytest.raises(UsageError):
             align.edit_distance(["A"], ["A"], **arguments)
-
-
-@pytest.mark.parametrize("kind", [align.Matrix, align.PSSM])
-def test_scores_of_the_caller_stay_writable(kind):
-    scores = np.ones((4, 4), np.int16)
-    made = kind(scores, align.DNA)
-    scores[0, 0] = 7
-    assert made.scores[0, 0] == 1 and not made.scores.flags.writeable

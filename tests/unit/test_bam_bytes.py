@@ -56,34 +56,6 @@ def test_every_kind_of_record(tmp_path, reference, options, read_group, quals):
     assert bytes(bam) == written_by_htslib(tmp_path / "out.bam", segments, builder.header.text)
 
 
-def address_of(records) -> int:
-    return np.frombuffer(records, np.uint8).__array_interface__["data"][0]
-
-
-@pytest.mark.parametrize("bam", [False, True])
-def test_memory_of_records_serves_the_next_ones_and_none_that_are_needed(reference, bam):
-    """So large batches do not touch new pages of memory each time."""
-    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    few, many = (sam.HitBatch(*random_batch(reference, 5, n=n)) for n in (40, 400))
-    first = builder.encode(many, bam=bam)
-    expected, address = bytes(first), address_of(first)
-    other = builder.encode(few, bam=bam)
-    text = bytes(other)
-    assert bytes(first) == expected
-    del first
-    again = builder.encode(many, bam=bam)
-    assert address_of(again) == address
-    assert bytes(again) == expected
-    assert bytes(other) == text
-    others = [builder.encode(few, bam=bam) for _ in range(3)]
-    del others, other, again  # there are more than are kept, and the largest stays
-    last = builder.encode(few, bam=bam)
-    assert address_of(last) == address
-    assert bytes(last) == text
-    del builder
-    assert bytes(last) == text
-
-
 def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     """2 * 40,000 runs of = and X: in BAM a stand-in, and tag CG; in SAM as they are."""
     genome = np.random.default_rng(3).choice(np.frombuffer(b"AC", np.uint8), 90_000)
@@ -102,17 +74,3 @@ def test_a_cigar_of_more_runs_than_bam_has_room_for(tmp_path, reference):
     assert text == segment.to_string() + "\n"
     bam = bytes(builder.encode(arrays, bam=True))
     assert bam == written_by_htslib(tmp_path / "out.bam", [segment], builder.header.text)
-
-
-def test_no_reads(reference):
-    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    batch = batch_of_records([])
-    arrays = sam.HitBatch(batch, np.empty(0, HIT), np.empty(0, READ_SUMMARY), np.empty(0, np.uint32))
-    assert [bytes(builder.encode(arrays, bam=b)) for b in (False, True)] == [b"", b""]
-
-
-def test_contigs_of_a_header_whose_fields_are_in_another_order():
-    """As another program may have left it in a part that is gathered."""
-    text = "@HD\tVN:1.6\n@SQ\tLN:7\tM5:x\tSN:a\n@SQ\tSN:b\tM5:LN\tLN:9\n@CO\t@SQ\tSN:c\tLN:1\n"
-    contigs = b"\x02\0\0\0a\0\x07\0\0\0" + b"\x02\0\0\0b\0\x09\0\0\0"
-    assert bam_header(text).endswith(text.encode() + b"\x02\0\0\0" + contigs)

@@ -1,11 +1,8 @@
 """Verdicts on mapping qualities, against reckoning by hand and against scipy where it is there."""
 
-import math
-
 import numpy as np
 import pytest
 
-from gassst.tools import calibration
 from gassst.tools.calibration import FEW, GOOD, OVERCONFIDENT, UNDERCONFIDENT, bins, report, verdict
 
 
@@ -36,15 +33,6 @@ def counts(*rows):
 )
 def test_verdicts(wrong, expected, found):
     assert verdict(wrong, expected) == found
-
-
-def test_the_tail_sums_to_one_and_is_poisson():
-    rng = np.random.default_rng(3)
-    drawn = rng.poisson(3.3, 200_000)
-    for count in range(9):
-        assert calibration.at_most(count, 3.3) == pytest.approx((drawn <= count).mean(), abs=0.005)
-    assert calibration.at_most(60, 3.3) == pytest.approx(1)
-    assert calibration.at_most(0, 2.0) == math.exp(-2)
 
 
 def test_bins_hold_every_alignment_once_and_expect_their_mean():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import http.client
-import logging
 import os
 import resource
 import signal
 import stat
 import sys
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import brute_force as bf
@@ -20,8 +19,7 @@ from map_runs import lines_of as records
 import gassst
 from gassst import cluster
 from gassst.cli import main as cli
-from gassst.cluster import client as clients
-from gassst.errors import InputError, InstallationError, OutputError, UsageError, WorkerError
+from gassst.errors import InputError, OutputError, UsageError, WorkerError
 from gassst.index.build_parts import build_parts
 from gassst.index.parts import part_path
 from gassst.model.params import MapParams
@@ -311,12 +309,6 @@ def test_a_local_cluster_serves_no_pages(local_cluster):
     assert servers
 
 
-def test_a_local_cluster_needs_cryptography(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(InstallationError, match=r"pip install gassst\[dask\]"):
-        cluster.client_of("local").__enter__()
-
-
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory) -> dict[str, str]:
     """Configuration of Dask for a certificate in files."""
@@ -332,16 +324,6 @@ def tls(tmp_path_factory) -> dict[str, str]:
     return names
 
 
-def test_a_batch_system_has_the_tls_of_the_configuration(tls):
-    pytest.importorskip("dask_jobqueue")
-    job = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), "cores": 1, "memory": "1GB"}}
-    for config, protocol in ((tls, "tls"), ({}, "tcp")):
-        with dask.config.set(job | config), closing(clients._job_queue("slurm")) as batch:
-            assert batch.scheduler.address.startswith(protocol)
-            assert batch.scheduler.http_server.address == "127.0.0.1"
-            assert ("--tls-key" in batch.job_script()) == bool(config)
-
-
 def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path):
     """The client finds the certificate in the configuration; without it there is one line."""
     local = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 60}
@@ -354,69 +336,3 @@ def test_a_shared_scheduler_with_tls(tls, small_index, pairs, expected, tmp_path
         bare = dict.fromkeys(tls) | {"distributed.comm.timeouts.connect": "1s"}
         with dask.config.set(bare), pytest.raises(WorkerError, match=f"--dask {address}: "):
             cluster.client_of(address).__enter__()
-
-
-@pytest.mark.parametrize("call", ["nthreads", "unregister_worker_plugin", "cancel"])
-def test_a_scheduler_that_is_gone_at_any_call(
-    client, small_index, pairs, expected, tmp_path, monkeypatch, call
-):
-    """What is called to tidy up says nothing: the run is over, or its own error counts."""
-    kinds = distributed.comm.core.CommClosedError, TimeoutError, distributed.client.ClosedClientError
-    for kind in kinds:
-        with monkeypatch.context() as patch, ExitStack() as stack:
-            patch.setattr(client, call, lambda *_, _kind=kind, **__: raise_(_kind("gone")))
-            reads = pairs[0]
-            if call == "cancel":
-                reads = tmp_path / "bad.fq"
-                reads.write_text("@a\nACGT\n+\nIIII\n@b\nACGT\n+\nII\n" * 40)
-                stack.enter_context(pytest.raises(InputError, match="bad.fq"))
-            if call == "nthreads":
-                stack.enter_context(pytest.raises(WorkerError, match="the Dask scheduler at .* is gone"))
-            shards = None if call == "nthreads" else 2
-            cluster.map(small_index, reads, tmp_path / "out.bam", client=client, shards=shards)
-
-
-def raise_(error):
-    raise error
-
-
-def test_a_cluster_that_cannot_be_closed_any_more(client, monkeypatch):
-    def close(self, *_, **__):
-        closed.append(self)
-        real(self)
-        raise TimeoutError
-
-    closed, real = [], distributed.Client.close
-    monkeypatch.setattr(distributed.Client, "close", close)
-    with cluster.client_of(client.scheduler.address) as other:
-        assert other.nthreads()
-    assert closed == [other]
-
-
-@pytest.mark.parametrize("name", ["distributed.later", "distributed.core", "tornado.application", "asyncio"])
-def test_nothing_of_dask_is_logged(name):
-    loggers = [
-        logging.getLogger(each)
-        for each in ["distributed", "tornado", "asyncio", *logging.root.manager.loggerDict]
-    ]
-    levels = [logger.level for logger in loggers]
-    try:
-        cluster.silence()
-        assert not logging.getLogger(name).isEnabledFor(logging.CRITICAL)
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def test_a_worker_that_dies_as_the_run_begins(client, small_index, pairs, expected, tmp_path, monkeypatch):
-    register, calls = client.register_plugin, []
-
-    def once_closed(*args, **names):
-        calls.append(args)
-        if len(calls) == 1:
-            raise distributed.comm.core.CommClosedError("of a worker")
-        return register(*args, **names)
-
-    monkeypatch.setattr(client, "register_plugin", once_closed)
-    cluster.map(small_index, pairs[0], tmp_path / "out.bam", mates=pairs[1], client=client, shards=2)
-    assert records(tmp_path / "out.bam") == expected and len(calls) == 2

@@ -24,11 +24,6 @@ def test_size_of_a_library_solves_the_equation(molecules, pairs):
             assert sign * (size * -math.expm1(-pairs / size) - unique) >= -1e-6 * unique
 
 
-def test_no_size_without_duplicates():
-    assert library_size(10, 10) is None
-    assert library_size(0, 0) is None
-
-
 def test_libraries_without_reads_are_left_out():
     counts = DuplicateCounts(("empty", "full"))
     counts.examined[1] = 10, 4, 3, 2

@@ -141,41 +141,6 @@ def test_iupac_codes(way, seed):
     assert places(patterns, contigs, k) == brute_force(patterns, contigs, k)
 
 
-def test_one_strand(way):
-    patterns, contigs = world(random.Random(5), DNA, (100,), 4, (20,))
-    expected = brute_force(patterns, contigs, 2, both_strands=False)
-    assert places(patterns, contigs, 2, both_strands=False) == expected
-
-
-def test_many_patterns_in_a_long_text():
-    """Words are listed, and blocks follow each other; textbook code says what lies around each origin."""
-    rng = random.Random(9)
-    text = "".join(rng.choice(DNA) for _ in range(1_500_000))
-    starts = [
-        *range(1_048_576 - 30, 1_048_576 + 10),
-        *(rng.randrange(60, len(text) - 80) for _ in range(200)),
-    ]
-    patterns = []
-    for at in starts:
-        changed = list(text[at : at + 20])
-        for _ in range(3):
-            place, change = rng.randrange(len(changed)), rng.choice("XID")
-            changed[place : place + (change != "I")] = [] if change == "D" else rng.choice(DNA)
-        patterns.append("".join(changed))
-    found = places(patterns, [text], 3, threads=2)
-    by_pattern = {}
-    for _, end, pattern, strand, *rest in found:
-        by_pattern.setdefault(pattern, {})[end, strand] = rest
-    for p, at in enumerate(starts):
-        begin = at - 60
-        for _, end, _, strand, start, edits, cigar in brute_force(
-            (patterns[p],), (text[begin : at + 80],), 3
-        ):
-            if 30 < end < 110:  # of the stretch alone: beyond, it lacks what is beside it
-                assert by_pattern[p][end + begin, strand] == [start + begin, edits, cigar]
-    assert len(found) >= len(patterns)
-
-
 def test_records_and_files(tmp_path):
     (tmp_path / "patterns.fa").write_text(">guide one\nACGTACCATTG\n>other\nGGGGGGCCCCC\n")
     (tmp_path / "text.fa").write_text(">chr1 x\nTTTTTACGTACC\nATTGTT\n>chr2\nCAATGGTACTT\n")

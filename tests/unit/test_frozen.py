@@ -12,7 +12,7 @@ from functools import cached_property
 
 import pytest
 
-from gassst.frozen import NamedTuple, TypedDict, frozen, mutable
+from gassst.frozen import NamedTuple, frozen, mutable
 
 
 class _Fields:
@@ -105,32 +105,6 @@ def test_nothing_can_be_changed():
     assert vars(copy.copy(one)) == vars(one)
 
 
-def test_fields_of_a_mutable_class_can_be_changed_and_its_objects_have_no_hash():
-    one = MUTABLE[0](1)
-    assert one == MUTABLE[0](1)
-    one.first += 1
-    assert one.first == 2 and one != MUTABLE[0](1) and one != THEIR_MUTABLE[0](2)
-    with pytest.raises(TypeError):
-        hash(one)
-
-
-@frozen(eq=False)
-class Identical:
-    """Each equals itself alone."""
-
-    value: int = 1
-
-    def __repr__(self) -> str:
-        return "own"
-
-
-def test_without_eq_objects_equal_themselves_alone():
-    one = Identical()
-    assert one == one != Identical() and len({one, Identical()}) == 2
-    assert repr(one) == "own"
-    assert pickle.loads(pickle.dumps(one)).value == 1
-
-
 class Ours(NamedTuple):
     """Three fields."""
 
@@ -175,17 +149,3 @@ def test_wrong_fields_of_named_tuples_are_refused(args, given):
             kind(*args, **given)
     with pytest.raises(AttributeError):
         Ours(1).first = 2
-
-
-class Sizes(TypedDict, total=False):
-    length: int
-
-
-class Options(Sizes):
-    name: str
-
-
-def test_typed_dictionaries_know_all_their_annotations():
-    assert Sizes.__annotations__ == {"length": "int"} and not Sizes.__total__
-    assert Options.__annotations__ == {"length": "int", "name": "str"} and Options.__total__
-    assert Options(name="x", length=1) == {"name": "x", "length": 1}

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
-import pandas
-import polars
 import pyarrow
 import pytest
 
 import gassst
-from gassst.errors import InstallationError
 
 COLUMNS = [
     "read_name", "contig", "start", "end", "strand", "mapq", "cigar", "nm", "score", "flag", "is_primary",
@@ -55,17 +50,6 @@ def test_pyarrow_reads_the_records(hits, expected):
     assert [hits.read_name(i) for i in range(len(hits))] == [row[0] for row in expected]
 
 
-def test_polars_reads_the_records(hits, expected):
-    assert polars.DataFrame(hits).rows() == expected
-
-
-def test_pandas_reads_the_records(hits, expected):
-    frame = pandas.DataFrame.from_arrow(hits) if hasattr(pandas.DataFrame, "from_arrow") else None
-    frame = pyarrow.table(hits).to_pandas() if frame is None else frame
-    rows = frame.astype(object).where(frame.notna(), None)
-    assert [tuple(row) for row in rows.itertuples(index=False)] == expected
-
-
 def test_pairs_and_no_reads_have_the_same_columns(mapper, small_reads):
     first, second = small_reads[:40:2], small_reads[1:40:2]
     mates = first, [(one[0], two[1], two[2]) for one, two in zip(first, second, strict=True)]
@@ -73,9 +57,3 @@ def test_pairs_and_no_reads_have_the_same_columns(mapper, small_reads):
     assert [tuple(row.values()) for row in table.to_pylist()] == rows_of(mapper.map(*mates))
     empty = pyarrow.table(mapper.map_arrays([]))
     assert empty.num_rows == 0 and empty.schema == table.schema
-
-
-def test_a_missing_pyarrow_is_one_line(monkeypatch, hits):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InstallationError, match=r"^there is no pyarrow here: `pip install gassst\[arrow\]`$"):
-        hits.__arrow_c_stream__()

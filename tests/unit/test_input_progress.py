@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import os
 
@@ -38,24 +37,3 @@ def test_all_is_read_in_the_end(plain, zipped):
     assert reads == 2000
     assert progress.bytes_read == total
     assert progress.share_done(reads) == 1
-
-
-@pytest.mark.parametrize(
-    "error", [ValueError("I/O operation on closed file"), OSError(errno.EBADF, "Bad file descriptor")]
-)
-def test_a_file_that_another_thread_closes_counts_as_read(tmp_path, error):
-    """Closed before the position is asked for, or between the check of that and the system call."""
-    path = tmp_path / "reads.fq"
-    path.write_bytes(b"@r\nACGT\n+\nIIII\n")
-
-    class Closing:
-        def __init__(self, file):
-            self.fileno = file.fileno
-
-        def tell(self):
-            raise error
-
-    progress = InputProgress([str(path)])
-    with open(path, "rb", buffering=0) as file:
-        progress.follow(Closing(file))
-        assert progress.bytes_read == path.stat().st_size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tracemalloc
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import gassst
 from gassst.errors import UsageError
-from gassst.files.contigs import Contigs
 from gassst.files.sam_header import Header
 from gassst.index.seed_index import SeedIndex
 from gassst.records import writer as sam
@@ -77,27 +75,6 @@ def test_files_name_all_contigs(fasta, index, tmp_path, form):
         found = {int(r.query_name): r.reference_name for r in file if not r.is_unmapped}
     assert len(found) > len(wanted) // 2
     assert all(name == expected[i] for i, name in found.items())
-
-
-def test_statistics_name_contigs_as_lists(index, tmp_path):
-    (tmp_path / "reads.fq").write_text("@a\nACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIII\n")
-    with gassst.Mapper(index, threads=1, device="none") as mapper:
-        stats = mapper.map_file(tmp_path / "reads.fq", tmp_path / "out.sam")
-    reference = stats.as_dict()["run"]["reference"]
-    assert reference["names"][5] == "NODE_5|cov.5" and type(reference["names"]) is list
-    assert reference["lengths"][:2] == [40, 41]
-    assert gassst.Stats.from_dict(stats.as_dict()).as_json() == stats.as_json()
-
-
-def test_contigs_travel_and_take_further_fields():
-    contigs = Contigs.of(["a", "b:1"], [7, 9], ["0" * 32, "1" * 32])
-    copy = pickle.loads(pickle.dumps(contigs))
-    assert copy.lines() == contigs.lines() and copy.digest == contigs.digest
-    assert contigs.with_field(np.array([False, True]), "AH:*").lines() == [
-        contigs.lines()[0],
-        contigs.lines()[1] + "\tAH:*",
-    ]
-    assert Contigs.of(["a"], [8]).digest != Contigs.of(["a"], [7]).digest
 
 
 TEXT = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:7\n@SQ\tLN:9\tM5:x\tSN:b\n@RG\tID:1\n@PG\tID:gassst\tPN:gassst\n@CO\tx\n"

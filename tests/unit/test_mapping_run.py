@@ -1,6 +1,5 @@
 """A mapper never changes; a run owns what does: insert sizes, threads and the order of batches."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 
 import numpy as np
@@ -59,13 +58,6 @@ def test_two_interleaved_generators_do_not_disturb_each_other(mapper, libraries)
         assert np.count_nonzero(proper) > 0.95 * len(records)
 
 
-def test_threads_share_a_mapper(mapper, libraries):
-    alone = [texts(mapper.map(*pairs)) for pairs in libraries]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda pairs: texts(mapper.map(*pairs)), 4 * libraries))
-    assert together == 4 * alone
-
-
 def test_a_mapper_cannot_be_changed(mapper):
     for name in ("index", "params", "reference", "another"):
         with pytest.raises(AttributeError):
@@ -79,22 +71,6 @@ def test_results_come_in_order_and_are_finished_in_the_workers(mapper, libraries
     run = MappingRun(work, lambda _, batch, result: [batch.name(int(hit)) for hit in result.hits["read"]])
     names = [name for found, _ in run.results(batches) for name in found]
     assert names == [name for name, _, _ in first]
-
-
-def test_what_finishing_raises_is_raised_in_its_turn(mapper, libraries):
-    first, _ = libraries[0]
-
-    def finish(_, batch, result):
-        if batch.name(0) == "p20":
-            raise RuntimeError("cannot finish")
-        return batch.name(0)
-
-    results = MappingRun(MappingWork(mapper._engine), finish).results(
-        batch_of_records(first[i : i + 10]) for i in range(0, 300, 10)
-    )
-    assert [next(results)[0], next(results)[0]] == ["p0", "p10"]
-    with pytest.raises(RuntimeError, match="cannot finish"):
-        next(results)
 
 
 def test_a_head_of_several_parts_is_cut_between_pairs(genome):

@@ -13,7 +13,7 @@ import pytest
 
 import gassst
 from gassst import Scoring
-from gassst.api.hits import Hit, HitArrays
+from gassst.api.hits import Hit
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.reference import Reference
 
@@ -105,14 +105,6 @@ def test_one_read_has_the_places_that_it_has_among_others(tandem_index, tandem_g
     assert [mapper.map_one(read) for read in reads] == expected
 
 
-@pytest.mark.parametrize("step", [1, 2, 4])
-def test_one_read_in_a_genome_of_several_contigs(small_genome, small_reads, step):
-    index = gassst.Index.build(Reference.from_sequences(small_genome.items()), threads=1, step=step)
-    mapper = gassst.Mapper(index, device="none", mode="global", max_hits=4)
-    expected = hits_by_record(mapper.map(small_reads))
-    assert [mapper.map_one(read) for _, read, _ in small_reads] == expected
-
-
 @pytest.mark.parametrize(
     "options",
     [{"all_hits": True}, {"memory": 1 << 20}, {"max_hits": 2}, {"all_hits": True, "mode": "local"}],
@@ -172,48 +164,6 @@ def test_reads_with_unknown_bases_or_with_rivals_need_no_batch(tandem_index, tan
     assert len(asked) < 10
 
 
-def test_further_hits_of_a_clear_read_are_found(tandem_genome):
-    """A copy with so many differences that the search of whole reads does not look for it."""
-    copy = bytearray(tandem_genome[1_000:1_400])
-    for i in range(10, len(copy), 22):
-        copy[i] = ord("ACGT"["TACG".index(chr(copy[i]))])
-    index = gassst.Index.build(Reference.from_sequences([("t", tandem_genome + copy)]), threads=1)
-    read = tandem_genome[1_100:1_250].decode()
-    for options in ({"max_hits": 3}, {"all_hits": True}):
-        mapper = gassst.Mapper(index, device="none", mode="local", **options)
-        assert [mapper.map_one(read)] == hits_by_record(mapper.map([read]))
-        assert len(mapper.map_one(read)) == 2
-
-
-def test_reads_of_letters_and_lengths_of_all_kinds(small_index):
-    mapper = gassst.Mapper(small_index, device="none", mode="global")
-    rng = random.Random(4)
-    reads = ["".join(rng.choices("ACGTUNacgtunRYKM.", k=k)) for k in (1, 19, 20, 63, 64, 65, 128, 4000)]
-    reads += ["ACGT" * 1001, "A" * 100]
-    assert [mapper.map_one(read) for read in reads] == hits_by_record(mapper.map(reads))
-
-
-def test_reads_of_all_lengths_leave_nothing_behind(small_index, small_genome):
-    """What one read needs is kept for the next: in any order they have the same places."""
-    mapper = gassst.Mapper(small_index, device="none", mode="global")
-    reads = reads_of(small_genome["two"], 120, seed=8, lengths=(20, 64, 65, 250, 1000, 3999))
-    first = [mapper.map_one(read) for read in reads]
-    order = random.Random(1).sample(range(len(reads)), len(reads))
-    assert {i: mapper.map_one(reads[i]) for i in order} == dict(enumerate(first))
-
-
-def test_mapping_qualities_are_kept_by_what_they_depend_on(tandem_index, tandem_genome, monkeypatch):
-    """A second mapper rates each kind of read again; the first one has rated most of them before."""
-    mapper = gassst.Mapper(tandem_index, device="none", mode="global")
-    reads = reads_of(tandem_genome, 200, seed=21)
-    found = [mapper.map_one(read) for read in reads]
-    assert [
-        gassst.Mapper(tandem_index, device="none", mode="global").map_one(r) for r in reads[:40]
-    ] == found[:40]
-    monkeypatch.setattr("gassst.search.plan.SearchPlan.missed", lambda *_: 1 / 0)
-    assert [mapper.map_one(read) for read in reads] == found
-
-
 # --- pairs ------------------------------------------------------------------------------------------------------
 
 
@@ -230,15 +180,6 @@ def pairs(small_genome) -> list[tuple[str, str]]:
             both[1] = bf.random_bases(rng, 100)
         made.append((both[0].decode(), both[1].decode()))
     return made
-
-
-@pytest.mark.parametrize("mode", ["global", "local"])
-def test_one_pair_has_the_places_that_it_has_among_others(small_index, pairs, mode):
-    mapper = gassst.Mapper(small_index, device="none", mode=mode, insert=(300.0, 20.0))
-    expected = hits_by_record(mapper.map(*zip(*pairs, strict=True)))
-    found = [mapper.map_pair(*pair) for pair in pairs]
-    assert [hits for pair in found for hits in pair] == expected
-    assert sum(one[0].is_proper_pair for one, _ in found if one) > 30
 
 
 PAIR_OPTIONS = {
@@ -310,22 +251,3 @@ def test_columns_are_the_records(small_index, small_reads, pairs, paired, mode):
     found = [(*row, arrays.cigar(i)) for i, row in enumerate(zip(*columns, strict=True))]
     assert found == rows_by_record(mapper.map(*sources), mapper.reference.names)
     assert arrays.is_primary.sum() == sum(map(len, sources))
-
-
-def test_columns_have_the_types_that_they_are_documented_with(small_index, small_reads):
-    mapper = gassst.Mapper(small_index, device="none")
-    for arrays in (mapper.map_arrays(small_reads), mapper.map_arrays([])):
-        assert isinstance(arrays, HitArrays)
-        for line in HitArrays.__doc__.splitlines():
-            name, _, shape = line.strip().partition(" : ")
-            if "[" not in shape:
-                continue
-            dtype, _, size = shape.rstrip("]").partition("[")
-            for one in name.split(", "):
-                column = getattr(arrays, one)
-                assert column.dtype == dtype
-                rows = {"h": len(arrays), "h + 1": len(arrays) + 1, "n + 1": arrays.is_primary.sum() + 1}
-                assert len(column) == rows.get(size, len(column))
-        assert arrays.cigar_offsets[-1] == len(arrays.cigar_ops) == len(arrays.cigar_lengths)
-        assert arrays.read_name_offsets[-1] == len(arrays.read_name_text)
-        assert all(len(column) == len(arrays) for column in arrays.as_dict().values())

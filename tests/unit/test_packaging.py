@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pysam
 import pytest
@@ -129,85 +128,6 @@ def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form, args):
     indexes = [*tmp_path.glob(f"x.{form}.*")]
     assert len(indexes) == sort
     assert {file.name for file in tmp_path.glob("x*_mqc.json")} >= {"x_mqc.json", "x_mapq_mqc.json"}
-
-
-def test_the_nf_core_module_of_mem_takes_the_options_of_bwa(tmp_path):
-    (tmp_path / "gassst").write_text(f'#!/bin/sh\nexec {sys.executable} -m gassst "$@"\n')
-    (tmp_path / "gassst").chmod(0o755)
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": path}
-    shutil.copy(DATA / "phix174.fa.gz", tmp_path / "ref.fa.gz")
-    reads = str(DATA / "phix_SRR1377138_R1.fastq.gz")
-    values = {
-        "args": "-K 100000000 -Y", "task.cpus": "1", "prefix": "x", "index": "ref.fa.gz", "reads": reads,
-    }  # fmt: skip
-    command = ["bash", "-ec", nf_command("mem", values)]
-    subprocess.run(command, check=True, cwd=tmp_path, env=environment, capture_output=True)
-    with pysam.AlignmentFile(str(tmp_path / "x.bam")) as file:
-        assert all(record.has_tag("XS") for record in file if not record.is_unmapped)
-
-
-# --- Snakemake ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.external("snakemake")
-def test_the_snakemake_wrappers_run(tmp_path):
-    """The test workflow of the wrappers; `pip install snakemake` in an environment of its own, on PATH."""
-    shutil.copytree(PACKAGING / "snakemake", tmp_path / "wrappers" / "master" / "bio" / "gassst")
-    shutil.copy(PACKAGING / "snakemake" / "map" / "test" / "Snakefile", tmp_path)
-    shutil.copy(DATA / "phix174.fa.gz", tmp_path / "genome.fa.gz")
-    (tmp_path / "reads").mkdir()
-    for mate in (1, 2):
-        reads = DATA / f"ecoli_ERR022075_R{mate}.fastq.gz"
-        shutil.copy(reads, tmp_path / "reads" / f"a.{mate}.fastq.gz")
-    binary = tmp_path / "bin" / "gassst"
-    binary.parent.mkdir()
-    binary.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gassst "$@"\n')
-    binary.chmod(0o755)
-    targets = ["mapped/a.bam", "cram/a.cram", "unsorted/a.bam", "meth/a.bam", "mem/a.bam"]
-    command = ["snakemake", "-c", "1", "--wrapper-prefix", f"file://{tmp_path}/wrappers/", *targets]
-    path = f"{binary.parent}:{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**environment, "PATH": path}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    expected = {
-        "mapped/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
-        "cram/a.cram": ("coordinate", {"ID": "a", "SM": "a", "LB": "pcr-free", "PL": "ILLUMINA"}),
-        "meth/a.bam": ("coordinate", {"ID": "a", "SM": "a", "LB": "a", "PL": "ILLUMINA"}),
-        "mem/a.bam": ("unsorted", {"ID": "a", "SM": "a"}),
-        "unsorted/a.bam": ("unsorted", {"ID": "lane1", "SM": "a", "LB": "a", "PL": "ELEMENT"}),
-    }
-    for name, (order, group) in expected.items():
-        with pysam.AlignmentFile(str(tmp_path / name), check_sq=False) as file:
-            header = file.header.to_dict()
-        assert (header["HD"]["SO"], header["RG"]) == (order, [group])
-    assert (tmp_path / "mapped" / "a_mqc_versions.yml").exists() and (tmp_path / "mapped" / "a.tsv").exists()
-    assert "gassst: version" in (tmp_path / "logs" / "a.log").read_text()
-
-
-# --- Galaxy ---------------------------------------------------------------------------------------------------
-
-
-def test_galaxy_takes_built_indexes_from_its_table():
-    tool = ElementTree.parse(GALAXY / "gassst_map.xml").getroot()
-    [table] = [options.get("from_data_table") for options in tool.iter("options")]
-    for name in ("tool_data_table_conf.xml.sample", "tool_data_table_conf.xml.test"):
-        [declared] = ElementTree.parse(GALAXY / name).getroot().iter("table")
-        columns = declared.find("columns").text.split(", ")
-        assert declared.get("name") == table and columns[-1] == "path"
-        [file] = [Path(file.get("path").replace("${__HERE__}/", "")) for file in declared.iter("file")]
-        lines = next(GALAXY.glob(f"{file}*")).read_text().splitlines()
-        assert all(len(line.lstrip("#").split("\t")) == len(columns) for line in lines[1:])
-    command = tool.find("command").text
-    assert "$genome.index.fields.path" in command
-    assert (
-        r"-R '@RG\tID:$group\tSM:$sample\tLB:$lib\tPL:$read_group.pl'" in command
-        and "--rg-from-name" in command
-    )
-    names = {output.get("name") for output in tool.find("outputs")}
-    assert names == {"alignments", "stats", "coverage", "report", "multiqc"}
 
 
 # --- bioconda -------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pysam
-import pytest
 from numpy.typing import NDArray
 
 import gassst
@@ -84,33 +83,6 @@ def test_public_types_have_their_place_on_the_pages():
     shown = re.findall(r"^::: (\S+)", pages, re.MULTILINE)
     assert len(shown) == len(set(shown))
     assert {f"{module}.{attribute}" for module, attribute in gassst._LAZY.values()} <= set(shown)
-
-
-@pytest.mark.parametrize("name", ["Mapper", "Index"])
-def test_an_object_shows_what_its_page_has(name, small_index):
-    """No name of the engine, which a user would meet in a notebook."""
-    index = gassst.Index.open(small_index)
-    shown = gassst.Mapper(index, device="none") if name == "Mapper" else index
-    page = (API_PAGES / "index.md").read_text()
-    members = set(re.findall(r"\w+", re.search(rf"## gassst\.{name}\n.*?\[(.*?)\]", page, re.DOTALL)[1]))
-    assert {one for one in dir(shown) if not one.startswith("_")} == members
-    # The class has no fields without a default.
-    of_class = {one for one in dir(getattr(gassst, name)) if not one.startswith("_")}
-    assert of_class == members - ({"reference", "k"} if name == "Index" else set())
-
-
-def test_pages_show_no_signature_with_fields_of_the_engine():
-    """Nobody calls these classes; they have `build`, `open`, `of`, `given` or `from_fasta`, or are results."""
-    page = (API_PAGES / "index.md").read_text()
-    hidden = set(
-        re.findall(
-            r"^::: (\S+)\n    options:\n(?:      .*\n)*?      show_signature: false", page, re.MULTILINE
-        )
-    )
-    made_by_us = (
-        gassst.Index, gassst.HitArrays, gassst.Stats, gassst.ReadSource, gassst.InsertModel, gassst.Reference,
-    )  # fmt: skip
-    assert {f"{one.__module__}.{one.__name__}" for one in made_by_us} <= hidden
 
 
 def test_public_names_are_documented_and_there():

@@ -17,15 +17,13 @@ import pysam
 import pytest
 
 import gassst
-from gassst.cli.options import OPTION_OF
-from gassst.cli.parser import build_parser, parse, subparser_of
+from gassst.cli.parser import build_parser, subparser_of
 from gassst.cluster import run
 from gassst.errors import ParameterError, UsageError
 from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
 from gassst.reads.tags import TagSources
 from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
-from gassst.workers import thread_count
 
 # --- signatures -------------------------------------------------------------------------------------------------
 
@@ -48,14 +46,6 @@ def test_parameters_of_a_mapper_are_those_of_a_run():
     assert {name: (value, types[name]) for name, value in defaults(gassst.Mapper).items()} == known
 
 
-@pytest.mark.parametrize("cores", [1, 3])
-def test_threads_are_by_default_those_of_the_command_line(monkeypatch, small_index, cores, tmp_path):
-    monkeypatch.setattr(thread_count, "ROOT", str(tmp_path))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)), raising=False)
-    args = parse(["map", str(small_index), "reads.fq"])
-    assert gassst.Mapper(small_index, device="none").params.threads == args.threads == cores
-
-
 # --- references -------------------------------------------------------------------------------------------------
 
 
@@ -74,26 +64,6 @@ def test_a_fasta_is_indexed_on_the_way(small_index, small_reads, own_fasta, capl
     keep = f"indexed for this run only; `gassst index {own_fasta}` keeps the index"
     assert [record.getMessage() for record in caplog.records] == [f"{own_fasta} has no index: {keep}"]
     assert list(own_fasta.parent.iterdir()) == [own_fasta]
-
-
-def test_the_index_beside_a_fasta_is_used_unless_it_is_older(small_index, own_fasta, caplog):
-    caplog.set_level(logging.INFO, "gassst")
-    beside = own_fasta.with_suffix(".gsi")
-    shutil.copy(small_index, beside)
-    assert gassst.Mapper(str(own_fasta), device="none").index.path == str(beside)
-    os.utime(beside, (1, 1))
-    assert gassst.Mapper(str(own_fasta), device="none").index.path is None
-    used, stale = [record.getMessage() for record in caplog.records]
-    assert used == f"{own_fasta}: its index {beside} is used"
-    assert stale.startswith(
-        f"{beside} is not used: it is older than the FASTA. {own_fasta} is indexed for this run"
-    )
-
-
-def test_what_is_no_fasta_and_no_index_is_refused(tmp_path):
-    (tmp_path / "ref.txt").write_text("ACGT" * 30)
-    with pytest.raises(gassst.errors.IndexFormatError, match="ref.txt: not a gassst index"):
-        gassst.Mapper(tmp_path / "ref.txt")
 
 
 # --- header -----------------------------------------------------------------------------------------------------
@@ -245,11 +215,6 @@ def test_a_file_that_is_not_there_is_a_file_not_found_error(small_index, small_f
     assert not isinstance(other.value, FileNotFoundError)
 
 
-def test_every_parameter_of_a_run_has_its_option():
-    known = {field.name for field in (*fields(MapParams), *fields(Scoring))}
-    assert known - {"scoring"} <= set(OPTION_OF)
-
-
 def test_options_of_the_table_are_arguments_under_the_names_of_their_fields():
     """Each with its flags. Without a default of its own a value is None, so that presets apply."""
     actions = {action.dest: action for action in subparser_of(build_parser("map"), "map")._actions}
@@ -280,17 +245,6 @@ def test_a_mapper_closes_the_index_that_it_has_opened(small_index, small_reads, 
         with pytest.raises(UsageError, match="small.gsi: the index is closed"):
             call()
     assert not list(tmp_path.iterdir())
-
-
-def test_an_index_outlives_the_mappers_that_share_it(small_index, small_reads):
-    read = small_reads[1][1]
-    with gassst.Index.open(small_index) as index:
-        with gassst.Mapper(index, device="none") as one, gassst.Mapper(index, device="none") as two:
-            expected = one.map_one(read)
-        assert expected and two.map_one(read) == expected
-    index.close()
-    with pytest.raises(UsageError, match="closed"):
-        two.map_one(read)
 
 
 # --- processes --------------------------------------------------------------------------------------------------
@@ -338,20 +292,6 @@ def test_a_mapper_works_in_a_forked_child_whatever_its_parent_was_at(small_index
     finally:
         child.kill()
         child.join()
-
-
-def test_a_check_that_has_passed_is_not_made_again_in_a_child(small_index):
-    index = gassst.Index.open(small_index)
-    index.integrity.wait()
-    reading, writing = os.pipe()
-    if not (child := os.fork()):  # pragma: no cover - the child
-        verdict = index.integrity._verdict
-        os.write(writing, b"y" if verdict is not None and verdict.done() else b"n")
-        os._exit(0)
-    assert os.read(reading, 1) == b"y"
-    os.waitpid(child, 0)
-    os.close(reading)
-    os.close(writing)
 
 
 def test_threads_share_a_mapper(small_index, small_reads):

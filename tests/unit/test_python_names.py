@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas
 import pysam
 import pytest
 
@@ -23,11 +22,6 @@ def test_a_preset_is_that_of_the_command_line(small_index, preset):
     assert gassst.Mapper(small_index, threads=1, device="none", preset=preset).params == map_params(args)
 
 
-def test_what_a_preset_sets_can_be_set_otherwise(small_index):
-    params = gassst.Mapper(small_index, preset="ancient", mode="local", device="none").params
-    assert (params.mode, params.min_length) == ("local", 30)
-
-
 def test_a_preset_of_single_reads_refuses_pairs(small_index, small_fastq, tmp_path):
     mapper = gassst.Mapper(small_index, preset="ancient", device="none")
     for call in (
@@ -36,13 +30,6 @@ def test_a_preset_of_single_reads_refuses_pairs(small_index, small_fastq, tmp_pa
     ):
         with pytest.raises(UsageError, match="preset 'ancient' takes single reads: these are pairs"):
             call()
-
-
-def test_small_rna_cuts_adapters_of_reads_in_memory(small_index):
-    mapper = gassst.Mapper(small_index, preset="small-rna", device="none", threads=1)
-    bases = mapper.seq("one", 100, 130)
-    (record,) = (s for s in mapper.map([bases + "TGGAATTCTCGGGTGCCAAGG"]) if not s.flag & 0x900)
-    assert record.query_sequence == bases and record.reference_start == 100
 
 
 def test_names_of_the_command_line(small_index, small_fastq, tmp_path):
@@ -89,14 +76,6 @@ def test_rows_of_hits(mapper, small_reads):
         assert row.contig == segment.reference_name or segment.is_unmapped
 
 
-def test_pandas_takes_hits_at_once(mapper, small_reads):
-    hits = mapper.map_arrays(small_reads)
-    table, arrow = pandas.DataFrame(hits), pandas.DataFrame.from_arrow(hits)
-    assert list(table) == list(arrow) and len(table) == len(hits)
-    for name in table:
-        assert table[name].dropna().tolist() == arrow[name].dropna().tolist(), name
-
-
 def test_md_and_cs_of_hits_are_those_of_records(mapper, small_fastq, small_reads, tmp_path):
     mapper.map_file(small_fastq, tmp_path / "o.sam", cs=True)
     with pysam.AlignmentFile(tmp_path / "o.sam") as sam:
@@ -114,13 +93,3 @@ def test_md_and_cs_of_hits_are_those_of_records(mapper, small_fastq, small_reads
     bases = mapper.seq("one", 40, 100)
     assert [hit.MD for hit in mapper.map_pair(bases, mapper.seq("one", 200, 260), MD=True)[1]][0] == "60"
     assert mapper.map_one(bases)[0].MD == ""
-
-
-def test_bases_of_contigs(mapper):
-    names, reference = mapper.seq_names, mapper.reference
-    assert names == reference.names
-    assert mapper.seq(names[1]) == reference.sequence(1).decode()
-    assert mapper.seq(names[1], 5, 1 << 40) == reference.sequence(1, 5).decode()
-    for wrong in (("none",), (names[0], -1), (names[0], 5, 4)):
-        with pytest.raises(UsageError):
-            mapper.seq(*wrong)

@@ -10,8 +10,6 @@ import pytest
 from Bio import SeqIO
 
 import gassst
-from gassst.errors import InputError
-from gassst.reads.shapes import fields_of_read
 
 
 @pytest.fixture(scope="module")
@@ -70,19 +68,6 @@ def test_reads_without_names_have_numbers_and_those_without_qualities_a_star(map
     assert [{**s, "name": ""} for s in alone] == [{**s, "name": ""} for s in pairs]
 
 
-def test_mates_may_have_any_shapes(mapper, some):
-    first, second = (
-        some[:5],
-        [(name, *rest) for (name, _, _), (_, *rest) in zip(some, some[6:11], strict=False)],
-    )
-    expected = lines(mapper.map(first, second))
-    records = [dnaio.SequenceRecord(*read) for read in first]
-    assert lines(mapper.map(records, second)) == expected
-    both = [read for pair in zip(records, second, strict=True) for read in pair]
-    assert lines(mapper.map(both, interleaved=True)) == expected
-    assert all(line.split("\t")[1] != "4" for line in expected)
-
-
 class Odd:
     sequence = "ACGT"
 
@@ -105,28 +90,6 @@ def test_what_is_no_read_is_a_type_error_with_its_number(mapper, some, read, wha
         mapper.map_one(read)
 
 
-def test_half_of_a_character(mapper, some):
-    """A name shows it by its number; no base or quality is one."""
-    name, sequence, quality = some[0]
-    [segment] = mapper.map([(f"{name}\ud800", sequence, quality)])
-    assert segment.query_name == f"{name}\\ud800"
-    assert mapper.map_one((f"\udcff\ud800{name}", sequence)) == mapper.map_one(sequence)
-    for read in (
-        sequence[:9] + "\ud800",
-        (name, "\udfff" + sequence),
-        (name, sequence, quality[1:] + "\ud800"),
-    ):
-        with pytest.raises(InputError, match="record 1"):
-            mapper.map_one(read)
-        with pytest.raises(InputError, match="record 1"):
-            mapper.map_arrays([read])
-
-
-def test_what_is_no_mate_is_a_type_error_of_its_source(mapper, some):
-    with pytest.raises(TypeError, match="^reads2: read 2 is a float"):
-        list(mapper.map(some[:2], [some[0], 1.5]))
-
-
 @pytest.mark.parametrize(
     "one",
     [
@@ -142,9 +105,3 @@ def test_what_is_no_mate_is_a_type_error_of_its_source(mapper, some):
 def test_what_is_no_iterable_of_reads(mapper, one):
     with pytest.raises(TypeError, match="reads1 is a .*: map_file maps files by their paths"):
         mapper.map(one)
-
-
-def test_parts_are_bytes_and_qualities_of_biopython_are_ascii():
-    record = next(SeqIO.parse(io.StringIO("@r one\nACGT\n+\n!I5~\n"), "fastq"))
-    assert fields_of_read(record, 1) == (b"r", b"ACGT", b"!I5~")
-    assert fields_of_read("acgt", 4) == (b"4", b"acgt", None)

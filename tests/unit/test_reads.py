@@ -17,13 +17,11 @@ import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import environment
 from xopen import xopen
 
-import gassst.files.source
 from gassst._core import reads as _reads
 from gassst.errors import InputError
-from gassst.reads.in_memory import batch_of_pairs, batch_of_records, batch_records
+from gassst.reads.in_memory import batch_of_records, batch_records
 from gassst.reads.input import open_reads
 
 PIECES = [1, 2, 3, 5, 7, 64]
@@ -170,36 +168,6 @@ def test_damage_is_found_at_the_same_record_whatever_the_pieces(data, draw):
         assert results[0] == expected
 
 
-@pytest.mark.parametrize("piece", PIECES)
-def test_parse_uses_whole_records_only(piece):
-    data = b"@a\nACGT\n+\nIIII\n@b/2 x\nAC\n+b\nII\n"
-    parser = _reads.RecordParser("f", 10, 1000, 1000)
-    start, used = 0, []
-    for end in [*range(piece, len(data), piece), len(data)]:
-        count = parser.parse(data[start:end], False)
-        start += count
-        used.append(count)
-    assert set(used) <= {0, 15, len(data) - 15, len(data)}
-    assert start == len(data) and len(parser) == parser.records == 2
-    assert parser.parse(b"", True) == 0
-    names, name_offsets, bases, quals, offsets, first, *_ = parser.take()
-    assert (names.tobytes(), bases.tobytes(), quals.tobytes(), first) == (b"ab", b"ACGTAC", b"IIIIII", 1)
-    assert name_offsets.tolist() == [0, 1, 2] and offsets.tolist() == [0, 4, 6]
-    assert {a.dtype.name for a in (name_offsets, offsets)} == {"uint32"}
-    assert {a.dtype.name for a in (names, bases, quals)} == {"uint8"}
-
-
-@pytest.mark.parametrize(
-    ("header", "name"),
-    [
-        ("@r1/1", "r1"), ("@r1/2 comment", "r1"), ("@r1/3", "r1/3"), ("@r1/1\tx", "r1"), ("@/1", "/1"),
-        ("@a/1/2", "a/1"), ("@r1 2:N:0/2", "r1"), ("@\u00e9t\u00e9", "__t__"),
-    ],
-)  # fmt: skip
-def test_name(header, name):
-    assert records_of(read_stream(f"{header}\nA\n+\nI\n".encode())) == [(name, b"A", b"I")]
-
-
 GOOD = b"@a\nACGT\n+\nIIII\n@b\nAC\n+\nII\n"
 ERRORS = {
     "first byte": (b"BAM\x01", "record 1: begins with 'B', neither '@' (FASTQ) nor '>' (FASTA)"),
@@ -242,15 +210,6 @@ def test_error_names_file_and_record(case, tmp_path):
     assert {outcome(data, piece, batch_size=1, max_length=1000) for piece in PIECES} == {
         f"stdin: {str(caught.value)[len(str(path)) + 2 :]}"
     }
-
-
-def test_lengths_at_the_limits():
-    data = b"@z\n\n+\n\n@a\n" + 1000 * b"A" + b"\r\n+\n" + 1000 * b"I" + b"\r\n@y\n\n+\n"
-    for piece in (1, 64, 1 << 20):
-        assert [len(s) for _, s, _ in records_of(read_stream(data, piece, buffer_size=piece))] == [0, 1000, 0]
-    assert "longer than 999 bases" in outcome(data, max_length=999)
-    assert [len(s) for _, s, _ in records_of(read_stream(b">z\n>a\nAC\n>y"))] == [0, 2, 0]
-    assert len(records_of(read_stream(b"@" + 254 * b"n" + b"\nA\n+\nI"))[0][0]) == 254
 
 
 @pytest.mark.parametrize("begin", [b"@", b">", b"@a\nACGT\n+", b"@a\nACGT\n+\n"])
@@ -311,87 +270,6 @@ parsed = cache(naive_parse)
 def test_compression_is_found_by_content(kind, name, fastq, tmp_path):
     WRITERS[kind](tmp_path / name, fastq)
     assert records_of(open_reads(tmp_path / name, batch_size=700)) == parsed(fastq)
-
-
-@pytest.mark.parametrize("kind", [k for k in WRITERS if k != "plain"])
-def test_truncated_stream(kind, fastq, tmp_path):
-    path = tmp_path / "x"
-    WRITERS[kind](path, fastq)
-    path.write_bytes(path.read_bytes()[:-40] if kind != "bgzf" else path.read_bytes()[:-60])
-    with pytest.raises(InputError) as caught:
-        list(open_reads(path))
-    kind = {"gz members": "gz", "bgzf": "gz"}.get(kind, kind)
-    match = re.fullmatch(
-        rf"{re.escape(str(path))}: (?:after record (\d+): )?{kind} data cut short", str(caught.value)
-    )
-    assert match and int(match[1] or 0) <= 3000
-
-
-@pytest.mark.parametrize("kind", [k for k in WRITERS if k != "plain"])
-def test_damaged_stream(kind, fastq, tmp_path):
-    path = tmp_path / "x"
-    WRITERS[kind](path, fastq)
-    data = bytearray(path.read_bytes())
-    data[12:400] = bytes(i * 37 % 256 for i in range(388))
-    path.write_bytes(data)
-    kind = {"gz members": "gz", "bgzf": "gz"}.get(kind, kind)
-    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: damaged {kind} data: .+$"):
-        list(open_reads(path))
-
-
-def test_stdin_of_a_process(fastq):
-    code = "from gassst.reads.input import open_reads; print(sum(map(len, open_reads('-'))))"
-    for data in (fastq, gzip.compress(fastq)):
-        done = subprocess.run(
-            [sys.executable, "-c", code], input=data, capture_output=True, env=environment()
-        )
-        assert (done.stdout.strip(), done.stderr) == (b"3000", b"")
-
-
-def test_unreadable_path_is_an_error_at_once(tmp_path):
-    with pytest.raises(InputError, match=r"nothing: No such file or directory$"):
-        open_reads([tmp_path, tmp_path / "nothing"][1:])
-    with pytest.raises(InputError, match="Is a directory$"):
-        open_reads(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["plain", "gz"])
-def test_closing_early_closes_the_file(kind, fastq, tmp_path, monkeypatch):
-    WRITERS[kind](tmp_path / "x", fastq)
-    opened = []
-
-    def spy(*args, **kwargs):
-        opened.append(open(*args, **kwargs))  # noqa: SIM115
-        return opened[-1]
-
-    monkeypatch.setattr(gassst.files.source, "open", spy, raising=False)
-    batches = open_reads(tmp_path / "x", batch_size=10)
-    assert len(next(batches)) == 10
-    assert [f.closed for f in opened] == [False]
-    batches.close()
-    assert [f.closed for f in opened] == [True]
-
-
-def concatenated(batches):
-    names, bases, quals = (
-        b"".join(getattr(b, a).tobytes() for b in batches) for a in ("names", "bases", "quals")
-    )
-    lengths = np.concatenate([np.diff(b.offsets) for b in batches]).tolist()
-    return names, bases, quals, lengths, np.concatenate([np.diff(b.name_offsets) for b in batches]).tolist()
-
-
-def test_concatenation_does_not_depend_on_batches_nor_buffers(fastq, tmp_path):
-    path = tmp_path / "x.fq"
-    path.write_bytes(fastq)
-    expected = concatenated(list(open_reads(path)))
-    for batch_size in (1, 7, 1000, 2999, 3000, 3001):
-        batches = list(open_reads([path], batch_size=batch_size, buffer_size=10 * batch_size))
-        assert [len(b) for b in batches[:-1]] == [batch_size] * (len(batches) - 1)
-        assert concatenated(batches) == expected
-    by_bases = list(open_reads(path, max_batch_bases=5000))
-    assert concatenated(by_bases) == expected
-    assert all(5000 <= len(b.bases) < 5000 + 110 for b in by_bases[:-1])
-    assert [b.first for b in by_bases] == np.cumsum([1, *map(len, by_bases)])[:-1].tolist()
 
 
 def test_batch_of_records_is_like_a_file():
@@ -672,16 +550,6 @@ def test_interleaved_mates_in_disorder(ends, numbers):
     expected = f"stdin: record 5 (x): marked as mate {numbers[0]}, the read of this name before it as mate {numbers[1]}"
     for size in PIECES:
         assert outcome(text.encode(), size, batch_size=size, interleaved=True) == expected
-
-
-def test_pairs_of_records():
-    first = [("a/1", "AC", "II"), ("b 1:N:0:", "", "")]
-    second = [("a/2", "G", "I"), ("b 2:N:0:", "T", "!")]
-    batch = batch_of_pairs(first, second)
-    assert records_of([batch]) == [("a", b"AC", b"II"), ("a", b"G", b"I"), ("b", b"", b""), ("b", b"T", b"!")]
-    assert batch.mate.tolist() == [1, 2, 1, 2]
-    assert [len(b) for b in batch_records(first, iter(second), 1)] == [2, 2]
-    assert len(batch_of_pairs([], [])) == 0 and list(batch_records([], [])) == []
 
 
 def test_two_pipes_filled_by_one_program(tmp_path):

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gassst.errors import InputError
-from gassst.model import reference as module
 from gassst.model.reference import FRONT, GAP, TAIL, Reference
 
 BASES = "ACGT"
@@ -125,28 +124,6 @@ def test_part_of_sequence(text, data):
     assert reference.sequence(1, start, end) == text[start:end].encode()
 
 
-def test_exceptions_are_sorted_runs(contigs):
-    reference = Reference.from_sequences((name.split()[0], text.encode()) for name, text in contigs)
-    text = padded(contigs)
-    restored = ["A"] * len(text)
-    last = 0
-    for start, length, code in zip(*reference.exceptions, strict=True):
-        assert last <= start and length > 0
-        last = start + length
-        restored[start:last] = chr(code) * int(length)
-    assert all(a == b for a, b in zip(text, restored, strict=True) if a not in "ACGT.")
-    assert sum(reference.exceptions.length) == sum(a not in "ACGT." for a in text)
-    assert [a.dtype for a in reference.exceptions] == [np.int64, np.uint32, np.uint8]
-
-
-def test_contig_of():
-    reference = Reference.from_sequences([("a", b"A" * 10), ("b", b"C" * 600)])
-    inside = {FRONT: 0, FRONT + 9: 0, FRONT + 10 + GAP: 1, FRONT + 10 + GAP + 599: 1}
-    outside = [0, FRONT - 1, FRONT + 10, FRONT + 9 + GAP, FRONT + 610 + GAP, reference.total - 1]
-    assert reference.contig_of(list(inside)).tolist() == list(inside.values())
-    assert reference.contig_of(np.array(outside, np.uint32)).tolist() == [-1] * len(outside)
-
-
 @pytest.mark.parametrize(
     "data, complaint",
     [
@@ -184,12 +161,3 @@ def test_damaged_gzip(tmp_path, contigs, pack):
         with pytest.raises(InputError, match="genome.fa") as error:
             Reference.from_fasta(path)
         assert "\n" not in str(error.value)
-
-
-def test_too_many_bases(monkeypatch):
-    contigs = [("a", b"ACGT"), ("b", b"ACGT")]
-    monkeypatch.setattr(module, "MAX_TOTAL", FRONT + TAIL + GAP + 8)
-    assert Reference.from_sequences(contigs).total == module.MAX_TOTAL
-    monkeypatch.setattr(module, "MAX_TOTAL", FRONT + TAIL + GAP + 7)
-    with pytest.raises(InputError, match="contig b: more than"):
-        Reference.from_sequences(contigs)

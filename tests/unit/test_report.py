@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import socket
 import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
-from datetime import datetime
 from html.parser import HTMLParser
 
 import numpy as np
@@ -29,7 +26,6 @@ from gassst.model.stats import Stats
 from gassst.model.times import Times
 from gassst.reads.in_memory import batch_of_records
 from gassst.tools import report
-from gassst.tools.report_plots import beyond, usual_top
 
 MISMATCHES, INSERTIONS, DELETIONS = 1, 2, 3
 UNMAPPED, REVERSE, SECONDARY, SUPPLEMENTARY = 0x4, 0x10, 0x100, 0x800
@@ -249,27 +245,6 @@ def test_errors_by_cycle(page, stats):
         assert rows[:, column] == pytest.approx(100 * np.divide(cycles[name], cycles["reads"]), abs=0.006)
 
 
-def test_funnel_times_and_work(page, stats):
-    shown = {row[0]: row[1:] for row in page.numbers("Cascade of filters")}
-    assert list(shown) == list(stats["funnel"])
-    for name, row in stats["funnel"].items():
-        keys = ("in", "out", "step_percent", "total_percent", "ns_per_candidate")
-        assert shown[name] == pytest.approx([row[key] for key in keys], abs=0.006)
-    filters = sum(row["nanoseconds"] for row in stats["funnel"].values())
-    times = {row[0]: row[1] for row in page.numbers("Time by stage")}
-    assert times == pytest.approx(
-        {name: ns / 1e9 for name, ns in {**stats["nanoseconds"], "filters": filters}.items()}, abs=0.006
-    )
-    assert list(times).index("seeds") < list(times).index("filters") < list(times).index("local")
-    assert {row[0]: row[1] for row in page.numbers("Work done")} == {
-        "seed occurrences": stats["occurrences"],
-        "anchors made of them": stats["candidates"],
-        "bands scored": stats["scored"],
-        "alignments traced back": stats["traced"],
-        "reads with a seed passed over": stats["capped"],
-    }
-
-
 def test_needs_nothing_but_itself(text, page):
     assert not {tag for tag, *_ in page.attributes} & {"script", "link", "img", "iframe", "object", "image"}
     assert "<script" not in text and "@import" not in text
@@ -286,18 +261,6 @@ def test_needs_nothing_but_itself(text, page):
 def undrawn(monkeypatch):
     """Pages without their plots, which take most of the time and show none of the text."""
     monkeypatch.setattr(report, "svg", lambda *_, **__: "")
-
-
-def test_no_reads(small_index):
-    shown = Page(report.render(Stats().as_dict()))
-    assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("0", "–")
-    batch = batch_of_records([("random", "ACGT", None)])
-    result, stats = Mapper(small_index, device="none")._engine.map_batch(batch)
-    stats.count_cycles(result.hits, result.cigars, np.zeros((1, 3), np.uint64), batch.pack())
-    shown = Page(report.render(stats.as_dict()))
-    assert (shown.definitions["Reads"], shown.definitions["Mapped"]) == ("1", "0.00\xa0%")
-    assert not {"Edit distance", "Mapping quality", "Errors by cycle"} & set(shown.headings)
-    assert stats.as_dict()["cycles"]["reads"] == []
 
 
 def test_text_is_escaped(stats, undrawn):
@@ -410,45 +373,6 @@ def page_of(*paths) -> Page:
 @pytest.fixture(scope="module")
 def page_of_pairs(runs) -> Page:
     return page_of(runs / "pairs.json")
-
-
-def test_pairs_have_their_figures(runs, page_of_pairs):
-    stats, shown = json.loads((runs / "pairs.json").read_text()), page_of_pairs.definitions
-    assert shown["Proper pairs, remark"] == f"{stats['proper']} of 300"
-    assert shown["sample"] == "mouse" and shown["mode"] == "local" and shown["read length"] == "80"
-    assert shown["Wall time"] == f"{stats['run']['seconds']:,.1f} s"
-    assert shown["Coverage, remark"] == "of 60,000 bases, on average"
-
-
-def test_the_head_of_the_page_says_what_ran_where(runs, page_of_pairs):
-    run, shown = json.loads((runs / "pairs.json").read_text())["run"], page_of_pairs.definitions
-    assert datetime.strptime(run["date"], "%Y-%m-%d %H:%M:%S %z")
-    assert (shown["date"], shown["host"]) == (run["date"], socket.gethostname())
-    assert shown["threads"] == str(run["parameters"]["threads"])
-    assert shown["reference"] == "small.gsi: 3 contigs, 60,000 bases"
-
-
-def test_what_few_readers_need_is_folded_and_says_what_is_known(runs, page_of_pairs):
-    text = (runs / "pairs.html").read_text()
-    first, _, folded = text.partition('<details class="wide">')
-    assert 'id="insert-sizes"' in first and all(
-        f'id="{name}"' in folded for name in ("stages", "work", "run-0")
-    )
-    assert not any(word in first for word in ("cascade", "anchors", "kernel", "seed_length"))
-    assert ">default<" not in text and not re.search(
-        r"\d\.\d{9}", re.sub("<svg.*?</svg>", "", text, flags=re.DOTALL)
-    )
-    assert page_of_pairs.definitions["scoring"].startswith("match 1, mismatch 4, gap open 6, 6")
-
-
-def test_one_cycle_or_repeat_does_not_flatten_a_plot():
-    usual = np.r_[38.0, np.linspace(0.1, 1, 99)]
-    assert (
-        usual_top(usual) < 2
-        and beyond(usual, usual_top(usual), " %") == " Peaks of up to 38 % reach beyond the plot."
-    )
-    assert not beyond(usual[1:], usual_top(usual[1:])) and usual_top(np.zeros(3)) == np.inf
-    assert beyond(np.array([12_345.0]), 1) == " Peaks of up to 12,000 reach beyond the plot."
 
 
 @pytest.mark.parametrize(
@@ -621,17 +545,3 @@ def test_no_histogram_of_a_sheet_adds_up_libraries(sheet):
         assert page.headings.count(title) == 1
     assert text.count("<figcaption>short</figcaption>") == 3
     assert report.render(json.loads((sheet / "s.json").read_text())) == text
-
-
-def test_an_odd_sample_does_not_flatten_the_others(sheet):
-    stats = json.loads((sheet / "s.json").read_text())
-    odd = stats["run"]["samples"][str(sheet / "long.bam")]["cycles"]
-    odd["mismatches"] = odd["reads"]
-    page = report.render(stats)
-    panel = page.partition('id="small-mismatches"')[2].partition("</section>")[0]
-    assert "Peaks of up to 100 reach beyond the plot." in panel
-    heights = [
-        [float(point.split(",")[1]) for point in part.partition('"')[0].split()]
-        for part in panel.split('points="')[1:]
-    ]
-    assert all(min(heights[i]) < 20 for i in (0, 2)) and max(heights[1]) == 0

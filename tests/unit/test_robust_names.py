@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gassst.cli.main import main
-from gassst.reads.in_memory import batch_of_pairs, batch_records
 from gassst.reads.input import open_reads
 
 NAMES = {
@@ -28,26 +27,6 @@ def test_names_from_a_file(tmp_path, buffer_size, as_fasta):
     batches = list(open_reads(path, 3, buffer_size=buffer_size))
     assert [batch.name(i) for batch in batches for i in range(len(batch))] == list(NAMES.values())
     assert sum(batch.renamed for batch in batches) == len(CHANGED)
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 3, 5, 100])
-def test_names_from_memory(batch_size):
-    records = [(name, "ACGT", None) for name in NAMES]
-    batches = list(batch_records(records, batch_size=batch_size))
-    assert [batch.name(i) for batch in batches for i in range(len(batch))] == list(NAMES.values())
-    assert sum(batch.renamed for batch in batches) == len(CHANGED)
-    plain = [(name.removesuffix(b"/1"), "ACGT", None) for name in NAMES]
-    assert batch_of_pairs(plain, plain).renamed == 2 * len(CHANGED)
-
-
-def test_mates_of_odd_names_are_mates(tmp_path):
-    plain = [name.removesuffix(b"/1") for name in NAMES]
-    paths = [tmp_path / "1.fq", tmp_path / "2.fq"]
-    for path, suffix in zip(paths, (b"/1", b"/2"), strict=True):
-        path.write_bytes(fastq(plain, suffix))
-    batches = list(open_reads(paths[0], mates=paths[1]))
-    assert sum(map(len, batches)) == 2 * len(NAMES)
-    assert sum(batch.renamed for batch in batches) == 2 * len(CHANGED)
 
 
 @pytest.mark.parametrize("suffix", ["sam", "bam"])

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import warnings
 from importlib.util import find_spec
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,9 +15,9 @@ from opencl_devices import usable
 
 import gassst
 from gassst.errors import DeviceError
-from gassst.gpu import device, drivers, platforms, probe
+from gassst.gpu import drivers, platforms, probe
 from gassst.gpu.device import Device, DeviceInfo
-from gassst.gpu.devices import describe_devices, named_search
+from gassst.gpu.devices import named_search
 from gassst.gpu.search import DeviceSearch
 from gassst.model.params import MapParams
 from gassst.reads.in_memory import batch_of_records
@@ -114,19 +112,6 @@ def test_choice_goes_by_type_then_units(monkeypatch):
         platforms.choose("1:2")
     with pytest.raises(DeviceError, match="no OpenCL device matches '3:0'; there are: 0:0 cpu Fake cpu"):
         platforms.choose("3:0")
-
-
-@pytest.mark.device
-def test_a_program_that_cannot_be_built_shows_what_the_compiler_says(monkeypatch):
-    monkeypatch.setattr(device, "source", lambda paths: "__kernel void score() { nonsense_in_line_1; }")
-    with pytest.raises(DeviceError, match="nonsense_in_line_1"):
-        device.Device(*platforms.choose(usable()[0].index)).program((), ())
-
-
-def test_without_pyopencl_the_host_maps(monkeypatch, caplog, index):
-    monkeypatch.setitem(sys.modules, "pyopencl", None)
-    assert platforms.devices() == []
-    assert named_search(index, MapParams()) is None and not caplog.records
 
 
 def test_a_device_that_the_environment_rules_out_is_told(monkeypatch, caplog, index):
@@ -288,64 +273,6 @@ def test_drivers_of_cpus_are_no_accelerators(tmp_path, monkeypatch, library, may
     assert (drivers.why_no_accelerator() == "") == may_be
 
 
-def test_what_pip_installed_is_found_beside_the_drivers_of_the_system(tmp_path, monkeypatch):
-    """Meanwhile alone: neither the folder nor the variable stays."""
-    registered_in(tmp_path, monkeypatch, gpu="libnvidia-opencl.so.1")
-    monkeypatch.setattr(drivers, "_library_of_pip", lambda: "/env/lib/libintelocl.so")
-    with drivers.registered():
-        folder = os.environ["OCL_ICD_VENDORS"]
-        named = [path.read_text() for path in sorted(Path(folder).iterdir())]
-    assert named == ["libnvidia-opencl.so.1\n", "/env/lib/libintelocl.so\n"]
-    assert "OCL_ICD_VENDORS" not in os.environ and not os.path.exists(folder)
-    (tmp_path / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
-    with drivers.registered():  # the system's is the same runtime
-        assert "OCL_ICD_VENDORS" not in os.environ
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
-    with drivers.registered():  # whoever names drivers means no others
-        assert os.environ["OCL_ICD_VENDORS"] == str(tmp_path)
-
-
-def test_a_driver_that_cannot_be_loaded_is_told(tmp_path, monkeypatch):
-    """The file that pip's package brings names a library on another machine, and is not a driver here."""
-    registered_in(tmp_path, monkeypatch, lost="/nowhere/libpocl.so.2")
-    vendors = tmp_path / "none" / "etc" / "OpenCL" / "vendors"
-    vendors.mkdir(parents=True)
-    (vendors / "intel-cpu.icd").write_text("/opt/placeholder/lib/libintelocl.so\n")
-    monkeypatch.setattr(drivers, "_library_of_pip", lambda: "")
-    (line,) = platforms.not_loaded()
-    assert line.startswith(
-        f"OpenCL driver of {tmp_path / 'lost.icd'}: not usable, /nowhere/libpocl.so.2: cannot"
-    )
-    with pytest.raises(
-        DeviceError, match=r"^no OpenCL device found: OpenCL driver of .*/libpocl.so.2: cannot"
-    ):
-        platforms.choose("cpu")
-    assert "libpocl.so.2: cannot open" in describe_devices()
-
-
-def test_a_compiler_that_does_not_know_the_processor_is_told():
-    """The words are those of PoCL 3.0 on a processor of AMD's family 26."""
-
-    class Error(Exception):
-        pass
-
-    def build():
-        raise Error(
-            "clBuildProgram failed: BUILD_PROGRAM_FAILURE\n\nerror: unknown target CPU 'generic'\nDevice x\n"
-        )
-
-    cl = SimpleNamespace(
-        Error=Error,
-        Context=list,
-        Program=lambda *_: SimpleNamespace(build=build),
-        device_type=SimpleNamespace(CPU=2),
-    )
-    device = SimpleNamespace(available=True, compiler_available=True, endian_little=True, type=2)
-    assert platforms._why_not(cl, device) == (
-        "its compiler builds nothing for this processor: unknown target CPU 'generic'"
-    )
-
-
 # --- tests --------------------------------------------------------------------------------------------------
 
 
@@ -357,11 +284,6 @@ def test_a_test_without_the_mark_finds_no_device():
     assert (
         shown.stdout == "[]\n"
     )  # PoCL of pip, which is no part of the extra, is found by pyopencl's own loader
-
-
-@pytest.mark.device
-def test_a_test_with_the_mark_finds_one():
-    assert [info for info in platforms.devices() if info.usable]
 
 
 SIGNALS = """

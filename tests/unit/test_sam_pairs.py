@@ -1,6 +1,5 @@
 """Records of pairs and of split reads: by hand, by the rules of the SAM specification, and by other programs."""
 
-import gzip
 import re
 import subprocess
 from collections import defaultdict
@@ -152,16 +151,6 @@ def test_an_unmapped_mate_lies_where_the_mapped_one_does(first, reverse):
     assert lost.query_sequence == bases_of(None) and lost.bin == lies.bin
 
 
-def test_single_reads_between_pairs_have_no_mate():
-    lines = [r.to_string() for r in records([([row(0, 5)],), ([row(0, 50)], []), ([],), ([row(0, 70)],)])]
-    alone = [r.to_string() for r in records([([row(0, 5)],), ([],), ([row(0, 70)],)])]
-    shown = [lines[0], lines[3], lines[4]]
-    # Qualities go by the place in the batch.
-    strip = [re.sub(r"^t\d+|\t[!-J]{40}\t", "", x) for x in shown]
-    assert strip == [re.sub(r"^t\d+|\t[!-J]{40}\t", "", x) for x in alone]
-    assert [int(x.split("\t")[1]) for x in shown] == [0, 4, 0]
-
-
 def test_secondary_rows_point_to_the_primary_of_the_mate():
     first = [row(0, 100), row(0, 900, reverse=1, flag=SECONDARY), row(1, 30, flag=SECONDARY)]
     second = [row(0, 300, reverse=1), row(0, 1200, flag=SECONDARY)]
@@ -173,12 +162,6 @@ def test_secondary_rows_point_to_the_primary_of_the_mate():
         (0x91, "chr1", "301", "=", "101", "-240"),
         (0x181, "chr1", "1201", "=", "101", "-1101"),
     ]
-
-
-def test_secondary_rows_of_a_read_whose_mate_is_lost_point_to_where_it_lies():
-    got = [mate_fields(r)[:6] for r in records([([row(0, 100), row(1, 30, flag=SECONDARY)], [])])]
-    assert got[1] == (0x149, "chr2:HLA*01", "31", "chr1", "101", "0")
-    assert got[2] == (0x85, "chr1", "101", "=", "101", "0")
 
 
 SPLIT = [
@@ -237,14 +220,6 @@ def test_xa_lists_secondary_rows_only():
     assert got[0].get_tag("SA").count(";") == 2 and not any(g.has_tag("XA") for g in got[1:])
 
 
-def test_mate_cigar_is_the_one_written():
-    """With = and X where the mate has them; the mate's primary is soft-clipped, whatever its other parts are."""
-    got = records([(SPLIT, [row(0, 290, [(10, "S"), (20, "M"), (2, "D"), (10, "M")], 1)])], eqx=True)
-    one, two = got[0], got[-1]
-    assert "=" in one.cigarstring and one.cigarstring.endswith("15S")
-    assert [g.get_tag("MC") for g in got] == [two.cigarstring] * 4 + [one.cigarstring]
-
-
 def test_reads_of_no_batch_are_refused():
     for mate in ([1], [2], [1, 1], [2, 1], [0, 2], [1, 0], [3, 0], [1, 2, 0]):
         arrays = batch_of([([row(0, 5)],)] * min(2, len(mate))).arrays
@@ -260,25 +235,6 @@ def test_impossible_rows_of_a_pair_are_refused(change, at):
     arrays[1][change[0]][at] = change[1]
     with pytest.raises(ValueError, match=f"hit row {at if change[0] != 'read' else '[01]'}:"):
         to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
-
-
-def test_clips_inside_a_read_are_refused():
-    arrays = batch_of([([row(0, 5, [(10, "M"), (10, "S"), (20, "M")])],)]).arrays
-    with pytest.raises(ValueError, match="at the ends"):
-        to_aligned_segments(*arrays, sam.record_builder(WORLD.header(), WORLD.arrays))
-
-
-def test_unmapped_reads_of_pairs(tmp_path):
-    """One stays where its mate is mapped; in FASTQ, where all are, the names tell the mates apart."""
-    batch = batch_of([([row(0, 5)], []), ([], []), ([],)])
-    options = sam.OutputOptions(no_unmapped=True, unmapped_path=tmp_path / "un.fq.gz")
-    with sam.AlignmentWriter(tmp_path / "o.sam", WORLD.header(), WORLD.arrays, options) as writer:
-        writer.write(writer.encoder.encode(*batch.arrays))
-    flags = [(line.split("\t")[0], line.split("\t")[1]) for line in lines_in(tmp_path / "o.sam")]
-    assert flags == [("t0", "73"), ("t0", "133")]
-    text = gzip.decompress((tmp_path / "un.fq.gz").read_bytes()).decode()
-    assert text.splitlines()[::4] == ["@t0/2", "@t1/1", "@t1/2", "@t2"]
-    assert text.splitlines()[1::4] == [bases_of(None)] * 4
 
 
 # The rules, on random pairs
@@ -426,16 +382,6 @@ def test_formats_agree(tmp_path, library, extension, options):
     write(tmp_path / f"b.{extension}", WORLD, library, **options)
     other = lines_in(tmp_path / f"b.{extension}", WORLD.fasta(tmp_path))
     assert sorted_tags(lines_in(tmp_path / "a.bam")) == sorted_tags(other)
-
-
-@pytest.mark.parametrize("bases", [False, True])
-def test_sorted_output_has_the_mates_beside_each_other(tmp_path, library, bases):
-    write(tmp_path / "a.bam", WORLD, library, secondary_seq=bases)
-    write(tmp_path / "b.bam", WORLD, library, sort=True, secondary_seq=bases)
-    assert sorted(lines_in(tmp_path / "a.bam")) == sorted(lines_in(tmp_path / "b.bam"))
-    with pysam.AlignmentFile(tmp_path / "b.bam") as file:
-        placed = [r for r in file if r.is_unmapped and not r.mate_is_unmapped]
-        assert len(placed) > 10 and all(r.reference_id >= 0 for r in placed)
 
 
 # Other programs' opinion

@@ -116,38 +116,3 @@ def test_edits_are_compared_before_they_are_committed(tree, capsys):
     tree.write("gassst/__init__.py", package(40))
     code, text = checked(tree, capsys, "HEAD")
     assert code == 1 and "80 reads differ" in text
-
-
-@pytest.mark.parametrize(
-    ("said", "base"),
-    [
-        (["same", "same"], "Begin"),
-        (["changed 1 (a)", "same"], "0"),
-        (["same", "changed 1 (a)"], "0"),
-        (["changed 1 (a)", None, "same"], "0"),
-        (["same", "changed 1 (a)", "changed 2 (b)"], "1"),
-    ],
-)
-def test_the_base_is_the_last_commit_that_changed_records(tree, said, base):
-    for number, value in enumerate(said):
-        tree(f"{number}\n\n" + (f"Records: {value}" if value else "No trailer."))
-    commit = same_records.default_base(tree.root)
-    assert same_records.git("log", "-1", "--format=%s", commit, root=tree.root) == base
-
-
-def test_times_order_what_is_built_as_before_and_after_what_is_installed(tree, tmp_path):
-    """A source of the same text is older than its object, as in the checkout; any other is newer."""
-    root, copy = tree.root, tmp_path / "copy"
-    built = root / "build" / "objects-x" / "a.o"
-    built.parent.mkdir(parents=True)
-    built.write_text("object")
-    for number, path in enumerate((root / "ext/a.h", root / "index/a.h", built)):
-        os.utime(path, (1000 + number, 1000 + number))
-    same_records.take_commit("HEAD", copy, root)
-    (copy / "index/a.h").write_text("// another")
-    os.utime(copy / "index/a.h", (1, 1))
-    same_records.take_build(copy, root)
-    same, other, object_ = (
-        (copy / path).stat().st_mtime for path in ("ext/a.h", "index/a.h", "build/objects-x/a.o")
-    )
-    assert 1e6 < same < object_ < other

@@ -9,7 +9,7 @@ import pytest
 
 from gassst.errors import IndexFormatError, InputError, UsageError
 from gassst.index import seed_index as module
-from gassst.index.seed_index import Index, SeedIndex, base_length
+from gassst.index.seed_index import Index, SeedIndex
 from gassst.model.reference import FRONT, GAP, TAIL, Reference
 
 ARRAYS = ("table", "positions", "following")
@@ -116,19 +116,6 @@ def test_arrays_are_as_defined(kind, step, k, sorted_by, after, before):
     index.check()
 
 
-@pytest.mark.parametrize("k", [12, 14])
-def test_large_k(k):
-    """Codes of k + 16 = 30 bases still fit their word (the table for k = 14 takes 1 GiB)."""
-    contigs = genome("tandem")
-    index = index_with(reference_of(contigs), k)
-    text, unmasked = text_of(contigs)
-    assert index.positions.tolist() == sorted(unmasked, key=lambda i: (text[i : i + k + 16], i))
-    for w in (1, k, k + 4, k + 5, k + 12, k + 16):
-        seeds = [text[i : i + w] for i in unmasked[::50]] + ["T" * w]
-        for seed, lo, hi in zip(seeds, *index.lookup([code(seed) for seed in seeds], w), strict=True):
-            assert sorted(index.positions[lo:hi].tolist()) == brute_force(text, unmasked, seed)
-
-
 def brute_force(text, unmasked, seed):
     return [i for i in unmasked if text.startswith(seed, i)]
 
@@ -155,24 +142,6 @@ def test_lookup_of_every_length(kind, k, step):
         for seed, first, last in zip(seeds, lo.tolist(), hi.tolist(), strict=True):
             found = sorted((4 if step == 4 else 1) * i for i in index.positions[first:last].tolist())
             assert first <= last and found == brute_force(text, unmasked, seed), (w, seed)
-
-
-def test_hits_are_spurious_at_masked_bases_only():
-    contigs = genome("masked")
-    index = index_with(reference_of(contigs), 5)
-    true_text = "." * FRONT + ("." * GAP).join(text for _, text in contigs) + "." * TAIL
-    text, unmasked = text_of(contigs)
-    for w in (3, 5, 9, 13, 14, 21):
-        seeds = sorted({text[i : i + w] for i in unmasked})
-        spurious = 0
-        for seed, lo, hi in zip(seeds, *index.lookup([code(s) for s in seeds], w), strict=True):
-            for i in index.positions[lo:hi].tolist():
-                if true_text[i : i + w] != seed:
-                    assert set(true_text[i : i + w]) & set("N.")
-                    spurious += 1
-            true_hits = {i for i in unmasked if true_text.startswith(seed, i)}
-            assert true_hits <= set(index.positions[lo:hi].tolist())
-        assert spurious
 
 
 def test_large_buckets_and_many_parts():
@@ -230,14 +199,6 @@ def test_threads_change_nothing(kind, monkeypatch):
         assert_equal(one, SeedIndex.build(reference, threads))
 
 
-def test_base_length():
-    assert [base_length(n) for n in (1, 1706, 6826, 6827, 27_306, 27_307)] == [4, 4, 4, 5, 5, 6]
-    assert base_length(4_639_675) == 9 and base_length(13_629_274) == 10 and base_length(3 * 10**9) == 14
-    for n in np.logspace(3.3, 9.6, 100).astype(int).tolist():
-        k = base_length(n)
-        assert 4 * 4**k <= 0.6 * n and (k == 14 or 4 * 4 ** (k + 1) > 0.6 * n)
-
-
 def test_build_from_file(tmp_path):
     path = tmp_path / "genome.fa"
     path.write_text(">c0\nACGTACGTTT\n")
@@ -289,15 +250,6 @@ def test_no_step_but_three(tmp_path):
             SeedIndex.build(reference_of(genome("random")), step=step)
     with pytest.raises(InputError, match="too short for an index of step 4"):
         SeedIndex.build(Reference.from_sequences([("c", b"NAC")]), step=4)
-
-
-def test_opened_arrays_are_read_only_and_aligned(saved):
-    index = SeedIndex.open(saved)
-    for array in (*(getattr(index, name) for name in ARRAYS), index.reference.planes):
-        assert not array.flags.writeable and array.flags.aligned and array.flags.c_contiguous
-        assert type(array) is np.ndarray
-        if len(array):
-            assert array.ctypes.data % 4096 == 0
 
 
 def layout(path):

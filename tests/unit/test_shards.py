@@ -11,7 +11,7 @@ from gassst.errors import InputError, UsageError
 from gassst.files import bgzf
 from gassst.reads.alignment_input import alignment_inputs
 from gassst.reads.input import open_unparsed
-from gassst.reads.shards import Shard, ShardOfRun, slices_of
+from gassst.reads.shards import Shard, slices_of
 
 PARTS = (1, 2, 3, 7, 100)
 READS = 250
@@ -153,21 +153,6 @@ def test_parts_of_several_lanes(folder, n):
         assert all(shards)
 
 
-def test_a_cut_in_the_wrong_place_cannot_pass(folder, monkeypatch):
-    """What the invariant of the module rests on: the shards beside such a cut are errors."""
-    from gassst.reads import shards
-
-    right = shards._Lane._named
-
-    def wrong(self, names, byte):
-        place = right(self, names, byte)
-        return place and self._counted(type(place)(byte * 9 // 10))
-
-    monkeypatch.setattr(shards._Lane, "_named", wrong)
-    with pytest.raises(InputError):
-        in_parts(folder, 3, ["first"], ["second"])
-
-
 def test_what_has_no_parts(folder, tmp_path):
     import gzip
 
@@ -182,11 +167,3 @@ def test_what_has_no_parts(folder, tmp_path):
         slices_of(Shard(1, 2), [str(tmp_path / "x.sam")])
     with pytest.raises(UsageError, match="standard input"):
         slices_of(Shard(1, 2), ["-"])
-
-
-def test_what_a_header_says_of_its_part():
-    place = ShardOfRun(Shard(3, 7), "0123456789abcdef")
-    text = f"@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\tDS:{place}\n@CO\tx\n"
-    assert ShardOfRun.in_header(text) == place
-    assert place.removed_from(text) == "@HD\tVN:1.6\n@PG\tID:gassst\tPN:gassst\tCL:gassst map\n@CO\tx\n"
-    assert ShardOfRun.in_header(place.removed_from(text)) is None

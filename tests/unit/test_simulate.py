@@ -132,19 +132,6 @@ def test_both_strands_and_all_positions_are_equally_likely(tmp_path):
     assert 3800 < sum(truth_of(name)[4] == "+" for name, *_ in reads) < 4200
 
 
-def test_no_read_touches_anything_but_acgt(tmp_path):
-    seq = list(random_sequence(3000, 5))
-    for at in np.random.default_rng(6).integers(0, 3000, 40):
-        seq[at] = "NRYn"[at % 4]
-    contigs = {"x": "".join(seq), "y": random_sequence(80, 7)}
-    fasta = write_fasta(tmp_path / "g.fa", contigs)
-    for name, sequence, _ in simulated(tmp_path, fasta, "-n", 3000, "-l", 40, "-e", 0.1):
-        _, contig, start, end, *_ = truth_of(name)
-        assert set(contigs[contig][start - 1 : end]) <= set("ACGT")
-        assert 1 <= start <= end <= len(contigs[contig])
-        assert set(sequence) <= set("ACGT")
-
-
 def test_pairs_face_each_other_at_the_insert_size(tmp_path, genome):
     fasta, contigs = genome
     out = tmp_path / "1.fq", tmp_path / "2.fq.gz"
@@ -234,23 +221,6 @@ def test_planted_variants_are_in_the_reads_and_the_truth_is_in_reference_coordin
         assert (start, end) in fits
     if diploid:
         assert used[0] == pytest.approx(used[1], rel=0.1)
-
-
-def test_variant_rates_genotypes_and_left_alignment(tmp_path, genome):
-    fasta, contigs = genome
-    vcf = tmp_path / "t.vcf"
-    options = ["--snp-rate", 0.01, "--indel-rate", 0.005, "--diploid", "--truth-vcf", vcf]
-    simulated(tmp_path, fasta, "-n", 1, "-l", 60, "-e", 0, *options)
-    lines, _ = haplotypes_of(vcf, contigs)
-    snps = [line for line in lines if len(line[3]) == len(line[4]) == 1]
-    indels = [line for line in lines if len(line[3]) != len(line[4])]
-    assert len(snps) + len(indels) == len(lines)
-    assert len(snps) == pytest.approx(600, rel=0.15) and len(indels) == pytest.approx(300, rel=0.25)
-    genotypes = Counter(line[9] for line in lines)
-    assert genotypes["1|1"] / len(lines) == pytest.approx(1 / 3, abs=0.06)
-    assert genotypes["0|1"] == pytest.approx(genotypes["1|0"], rel=0.25)
-    for *_, ref, alt, _, _, _, _, _ in indels:
-        assert min(len(ref), len(alt)) == 1 and ref[0] == alt[0] and ref[-1] != alt[-1]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from text_bases import COMPLEMENT
 
 from gassst.errors import UsageError
 from gassst.tools import foreign, simulate
-from gassst.tools.evaluate import is_correct
-from gassst.tools.truth import PrimaryRecords, Truth
 
 LENGTH = 150
 
@@ -63,22 +61,6 @@ def test_a_read_is_its_insert_and_then_the_adapter(tmp_path, genome, error):
         assert min(inserts) == 40 and max(inserts) == 145
 
 
-def test_mates_of_a_short_insert_cover_the_same_bases(tmp_path, genome):
-    options = ("-n", 200, "-l", LENGTH, "-e", 0, "--pairs", "90,15", "--adapter", "truseq")
-    for name, *_ in simulated(tmp_path, genome[0], *options)[0]:
-        first, last = truth_of(name, 0), truth_of(name, 1)
-        assert {first[2], last[2]} == {"+", "-"}
-        assert first[:2] == last[:2]
-
-
-def test_behind_the_adapter_is_poly_g_or_noise(tmp_path, genome):
-    options = ("-n", 400, "-l", LENGTH, "-e", 0, "--inserts", "40,40", "--adapter", "ACGTAC")
-    (reads,) = simulated(tmp_path, genome[0], *options, mates=1)
-    assert all(bases[40:46] == "ACGTAC" for _, bases, _ in reads)
-    poly_g = sum(bases[46:] == "G" * 104 for _, bases, _ in reads)
-    assert 150 < poly_g < 250
-
-
 def test_bad_tails_and_poly_g_have_their_shares(tmp_path, genome):
     options = ("-n", 2000, "-l", 100, "-e", 0, "--bad-tails", 0.3, "--poly-g", 0.2)
     (reads,) = simulated(tmp_path, genome[0], *options, mates=1)
@@ -91,21 +73,6 @@ def test_bad_tails_and_poly_g_have_their_shares(tmp_path, genome):
     assert all(
         set(bases[n:]) <= {"G", *"ACT"[: 3 * ("#" in q)]} for n, (_, bases, q) in zip(own, reads, strict=True)
     )
-
-
-def test_a_reverse_read_with_an_adapter_is_judged_by_its_first_base():
-    """Clipped bases count as aligned: the start of a reverse read lies an adapter's length before the truth."""
-    truth = Truth(np.array(["c", "c"], object), np.array([101, 101]), np.array([190, 190]), np.array([-1, 1]))
-    found = PrimaryRecords(
-        ["a", "b"], np.array([16, 0]), truth.contig, np.array([41, 101]), np.array([190, 250]),
-        np.array([60, 60]),
-    )  # fmt: skip
-    assert is_correct(found, truth, 10).tolist() == [True, True]
-    moved = PrimaryRecords(
-        ["a", "b"], np.array([16, 0]), truth.contig, np.array([101, 41]), np.array([250, 190]),
-        np.array([60, 60]),
-    )  # fmt: skip
-    assert is_correct(moved, truth, 10).tolist() == [False, False]
 
 
 @pytest.mark.parametrize(

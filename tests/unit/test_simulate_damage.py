@@ -84,22 +84,6 @@ def test_damage_is_at_the_ends_of_the_fragment_not_of_a_shorter_read(tmp_path, g
         assert bases == template[0].replace("C", "T") + template[1:]
 
 
-def test_damage_counts_as_no_sequencing_error(tmp_path, genome):
-    simulated(tmp_path, genome, "-n", 500, "-l", 40, "-e", 0, "--damage", "double")
-    names = (tmp_path / "reads.fq").read_text().split("\n")[:-1:4]
-    assert len(names) == 500 and all(name.endswith(",0,0,0") for name in names)
-
-
-def test_errors_are_made_after_the_damage(tmp_path, genome):
-    """A deaminated base may still be misread: with certain damage, C at the first base is read as C at times."""
-    options = ("-n", 4000, "-l", 30, "-e", 0.3, "--indel-share", 0, "--damage", "single,1,1,0")
-    firsts = Counter(
-        bases[0] for bases, template in simulated(tmp_path, genome, *options) if template[0] == "C"
-    )
-    assert 0.64 < firsts["T"] / firsts.total() < 0.76
-    assert all(0.06 < firsts[base] / firsts.total() < 0.14 for base in "ACG")
-
-
 @pytest.mark.parametrize(
     "value",
     ["", "both", "double,0.3", "double,0.3,0.3,1.1", "double,0.3,-1,0", "single,a,b,c", "0.3,0.3,0", "double,nan,0,0"],
@@ -107,9 +91,3 @@ def test_errors_are_made_after_the_damage(tmp_path, genome):
 def test_senseless_damage_is_refused(tmp_path, genome, value):
     with pytest.raises(UsageError, match="--damage"):
         simulated(tmp_path, genome, "-n", 1, "-l", 50, "-e", 0, "--damage", value)
-
-
-def test_damage_of_pairs_is_refused(tmp_path, genome):
-    pairs = "--pairs", "90,5", "-o", tmp_path / "b.fq"
-    with pytest.raises(UsageError, match="single reads"):
-        simulated(tmp_path, genome, "-n", 1, "-l", 50, "-e", 0, "--damage", "double", *pairs)

@@ -96,18 +96,6 @@ def test_the_index_finds_what_samtools_finds(tmp_path, reference, batches, memor
             assert records
 
 
-def test_index_of_many_blocks(tmp_path, reference):
-    """Stored blocks, so that records of a range lie in several of them and across their ends."""
-    batches = [random_batch(reference, seed, n=400) for seed in range(8)]
-    found = write(tmp_path / "sorted.bam", reference, batches, sort=True, level=0)
-    every = lines_of(found)
-    with pysam.AlignmentFile(found) as file:
-        fetched = [r.to_string() for name in reference.names for r in file.fetch(name)]
-        fetched += [r.to_string() for r in file.fetch("*")]
-    assert found.stat().st_size > 8 * 0xFF00
-    assert fetched == every
-
-
 def test_a_stream_is_sorted_without_index(tmp_path, reference, batches, memory):
     expected = write(tmp_path / "sorted.bam", reference, batches, sort=True)
     os.mkfifo(tmp_path / "pipe")

@@ -1,9 +1,7 @@
 """Batches cut by line and parsed elsewhere are those of the parser that reads the file itself; reading ahead."""
 
-import gzip
 import os
 import random
-import threading
 from unittest import mock
 
 import pytest
@@ -12,7 +10,6 @@ from gassst.errors import InputError
 from gassst.files.source import Source
 from gassst.reads import streams as read_streams
 from gassst.reads import texts
-from gassst.reads.batch_sizes import BatchSizes
 from gassst.reads.input import open_reads, open_unparsed
 from gassst.reads.texts import ReadAhead
 
@@ -94,16 +91,6 @@ def test_pairs_and_errors_are_the_same(tmp_path, monkeypatch, first, second, siz
     assert cut == described(open_reads(paths[0], mates=paths[1], batch_size=size))
 
 
-@pytest.mark.parametrize("spoil", [lambda packed: packed[:-9], lambda packed: packed[:900] + packed[901:]])
-def test_damaged_data_are_found_at_the_same_record(tmp_path, monkeypatch, spoil):
-    path = tmp_path / "reads.gz"
-    path.write_bytes(spoil(gzip.compress(fastq(400))))
-    cut = described(open_unparsed(path, batch_size=50))
-    assert "gz data" in cut[-1]
-    monkeypatch.setattr(read_streams, "_is_cut", never_cut)
-    assert cut == described(open_reads(path, batch_size=50))
-
-
 @pytest.mark.parametrize("reader", [(Source, "readinto"), (texts, "pass_over")])
 def test_a_line_much_longer_than_a_buffer(tmp_path, monkeypatch, reader):
     """A comment may be long; a sequence is refused before all of it is in memory."""
@@ -135,15 +122,6 @@ def test_a_file_that_changes_while_it_is_read(tmp_path):
     other.replace(path)
     path.unlink()
     assert [len(batch.parsed()) for batch in batches] == [10, 10]
-
-
-def test_whoever_cuts_two_plain_files_does_not_read_them_again(tmp_path, monkeypatch):
-    """Texts of as many records go on as places in the files."""
-    paths = tmp_path / "one", tmp_path / "two"
-    for i, path in enumerate(paths):
-        path.write_bytes(fastq(150, i))
-    monkeypatch.setattr(texts.FileRange, "read", None)
-    assert [len(batch) for batch in open_unparsed(*paths, batch_size=80)] == [80] * 3 + [60]
 
 
 @pytest.mark.usefixtures("origin")
@@ -221,15 +199,6 @@ def test_interleaved_text_is_passed_over_once(tmp_path, monkeypatch):
     assert [len(batch.parsed()) for batch in batches] == [100] * 20
 
 
-def test_mates_that_lie_in_two_buffers(tmp_path):
-    """What tells whether a batch may end has to be read first."""
-    path = tmp_path / "reads"
-    path.write_bytes(b"".join(b"@%d\n%s\n+\n%s\n" % (i // 2, b"A" * 90, b"I" * 90) for i in range(40)))
-    with mock.patch("gassst.reads.input.BUFFER_SIZE", 190):
-        batches = [batch.parsed() for batch in open_unparsed(path, batch_size=3, interleaved=True)]
-    assert [len(batch) for batch in batches] == [4] * 10
-
-
 def test_a_line_without_end_does_not_fill_the_memory(tmp_path, monkeypatch):
     """It lies where a batch may end, and the line tells whether it does."""
     path = tmp_path / "reads"
@@ -256,51 +225,3 @@ def test_reading_ahead_keeps_order_and_raises_in_its_turn():
             seen.append(item)
     assert seen == list(range(20))
     assert list(ahead) == []
-
-
-def test_closing_ends_the_thread_that_waits_for_room():
-    ended = threading.Event()
-
-    def items():
-        try:
-            while True:
-                yield 1
-        finally:
-            ended.set()
-
-    ahead = ReadAhead(items())
-    assert next(ahead) == 1
-    ahead.close()
-    assert ended.wait(60)
-    assert list(ahead) == []
-
-
-# --- sizes of batches
-
-
-def sizes_of(reads, most, workers, paths, bytes_a_read=250):
-    """Sizes of the batches of a run that reads so many from one input of two files of mates or one of single reads."""
-    sizes = BatchSizes(most, workers, paths)
-    file, given = sizes.of_file(0), []
-    while sum(given) < reads:
-        given.append(file.records(len(given), sum(given) * bytes_a_read))
-    return given
-
-
-@pytest.fixture
-def million(tmp_path):
-    """A file as large as a million reads."""
-    path = tmp_path / "reads"
-    path.touch()
-    os.truncate(path, 250_000_000)
-    return [str(path)]
-
-
-def test_first_and_last_batches_are_small(million):
-    given = sizes_of(1_000_000, 24_576, 8, million)
-    assert given[:2] == [1024, 3072]
-    assert given[2:8] == [4096] * 6 and given[8:16] == [16_384] * 8 and max(given) == 24_576
-    large = len(given) - given[::-1].index(24_576)
-    tail = given[large:]
-    assert tail == sorted(tail, reverse=True) and tail[-1] == 4096 and tail[0] > 20_000
-    assert len(given) < 3 * 1_000_000 / 24_576

@@ -83,12 +83,6 @@ def test_what_is_written_later_is_found_although_the_file_looks_as_old(index, re
     assert len(reads) == 3
 
 
-def test_a_check_of_all_is_remembered(index, reads):
-    SeedIndex.open(index).check()
-    check(index)
-    assert not reads
-
-
 @pytest.mark.parametrize("is_large", [False, True])
 def test_a_run_waits_for_the_checksums_of_no_more_than_a_gibibyte(
     index, small_fastq, tmp_path, monkeypatch, caplog, is_large
@@ -115,12 +109,6 @@ def test_a_run_waits_for_the_checksums_of_no_more_than_a_gibibyte(
     assert not output.exists() and caplog.text.count("was over before") == is_large
 
 
-def test_a_copy_is_read_for_itself(index, reads, tmp_path):
-    check(index)
-    check(shutil.copy2(index, tmp_path / "copy.gsi"))
-    assert len(reads) == 2
-
-
 @pytest.mark.parametrize("place", ["missing/\0", "/dev/null/cache", "a-file"])
 def test_without_a_place_to_remember_every_run_reads(index, reads, tmp_path, monkeypatch, place):
     if "\0" in place:
@@ -131,13 +119,3 @@ def test_without_a_place_to_remember_every_run_reads(index, reads, tmp_path, mon
     check(index)
     check(index)
     assert len(reads) == 2
-
-
-def test_the_list_is_bounded_and_bears_any_content(cache):
-    cache.parent.mkdir(parents=True)
-    cache.write_bytes(b"\xff not a list\n")
-    assert not verified.is_known((0,))
-    for i in range(1005):
-        verified.remember((i,))
-    assert [verified.is_known((i,)) for i in (4, 5, 1004)] == [False, True, True]
-    assert [path.name for path in cache.parent.iterdir()] == [cache.name]

@@ -4,9 +4,7 @@ import threading
 from contextlib import closing
 
 import numpy as np
-import pytest
 
-from gassst.errors import InputError
 from gassst.workers.threads import Workers
 
 
@@ -14,20 +12,11 @@ def scaled(factor, array):
     return factor * array
 
 
-def fail(error):
-    raise error
-
-
 def test_calls_are_made_with_their_arguments():
     with closing(Workers(3)) as workers:
         futures = [workers.submit(scaled, 2, np.arange(i)) for i in range(0, 20_000, 1000)]
         for i, future in enumerate(futures):
             assert future.result().tolist() == list(range(0, 2000 * i, 2))
-
-
-def test_what_a_call_raises_is_raised_in_its_turn():
-    with closing(Workers(2)) as workers, pytest.raises(InputError, match="no reads"):
-        workers.submit(fail, InputError("no reads")).result()
 
 
 def test_the_end_waits_for_no_call():

@@ -10,7 +10,6 @@ import pytest
 
 from gassst.files import writing
 from gassst.files.writing import WriteBehind, write_all
-from gassst.records.encoding import Pieces, PiecesFormat
 
 
 def test_pieces_of_any_number_and_size_are_written_in_full(tmp_path, monkeypatch):
@@ -74,26 +73,3 @@ def test_what_fails_is_told_and_nothing_is_written_after_it(gate):
     with pytest.raises(OSError, match="no space"):
         behind.finish()
     assert gate.begun.acquire(timeout=9) and not gate.begun.acquire(blocking=False) and not gate.written
-
-
-def test_giving_up_drops_what_waits(gate):
-    behind = WriteBehind(-1, 4)
-    for text in (b"one", b"two", b"three"):
-        behind.put([text])
-    gate.begun.acquire()
-    opener = threading.Timer(0.01, gate.open.set)
-    opener.start()
-    behind.give_up()
-    opener.join()
-    assert gate.written in ([b"one"], [])
-
-
-def test_a_file_that_is_given_up_is_closed_as_it_is(tmp_path):
-    form = PiecesFormat([b"head,"], b"end", 2)
-    fd = os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
-    form.begin(fd)
-    form.write(Pieces(1, [b"x"]))
-    form.abort()
-    with pytest.raises(OSError):
-        os.fstat(fd)
-    assert (tmp_path / "out").read_text() in ("head,", "head,x")
