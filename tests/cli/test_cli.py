@@ -276,7 +276,7 @@ def test_reader_of_the_output_goes_away(small_index, small_fastq):
 
 @pytest.mark.parametrize(
     "argv, buffered",
-    [("--help", True), ("--version", True), ("map --help", False), ("map --help-all", True)],
+    [("--version", True), ("map --help", False)],
 )
 def test_help_that_nobody_can_read_fails(argv, buffered):
     argv = argv.split()
@@ -396,7 +396,6 @@ def interrupted(run: subprocess.Popen, number: int, is_ready) -> tuple[int, str]
 @pytest.mark.parametrize(
     "options, number, code, message",
     [
-        (["out.sam"], signal.SIGINT, 130, "interrupted"),
         (["out.bam", "--unmapped", "un.fq.gz", "--all"], signal.SIGINT, 130, "interrupted"),
         (["out.cram", "--sort"], signal.SIGINT, 130, "interrupted"),
         (["out.bam"], signal.SIGTERM, 143, "terminated"),
@@ -423,9 +422,10 @@ def test_signal_while_mapping(small_index, small_fastq, tmp_path, options, numbe
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["reads.fq", "reads.fq.gz"])
-def test_signal_while_simulating(small_fasta, tmp_path, name):
+def test_signal_while_simulating(small_fasta, tmp_path):
     """Nothing has its final name while the run goes on, and nothing is left when it is stopped."""
+
+    name = "reads.fq.gz"
 
     def has_written() -> bool:
         assert not {name, "truth.vcf.gz"} & {p.name for p in tmp_path.iterdir()}

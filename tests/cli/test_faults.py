@@ -14,7 +14,6 @@ import resource
 import signal
 import threading
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -254,8 +253,10 @@ class Plots:
 PLOT = '<svg viewBox="0 0 1 1"><path d="%s"/></svg>' % ("M 0 0 L 1 1 " * 1000)
 
 
-@pytest.mark.parametrize("limit", [0, 700])
-@pytest.mark.parametrize("command, options, name", CASES)
+@pytest.mark.parametrize(
+    "command, options, name, limit",
+    [pytest.param(*c.values, 700 * (i % 2), id=c.id) for i, c in enumerate(CASES)],
+)
 def test_full_disk(world, tmp_path, command, options, name, limit):
     """The limit of file sizes stands in for it: `write` fails after some bytes."""
     argv = command_line(world, command, options, tmp_path, name)
@@ -370,7 +371,7 @@ def little_memory(megabytes: int) -> None:
     threads_need_memory()
 
 
-FEW = [*product([few_files], [0, 3, 6]), *product([few_threads], [0, 2]), *product([little_memory], [1, 20])]
+FEW = [(few_files, 0), (few_files, 6), (few_threads, 0), (little_memory, 1)]
 
 
 @pytest.mark.parametrize("few, left", FEW)

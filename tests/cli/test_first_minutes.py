@@ -127,12 +127,11 @@ def test_statistics_to_stdout(run, small_index, small_fastq, tmp_path):
 # --- versions and names -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("argv", [["map", "--help"], ["index", "--help"], ["--help"]])
-def test_help_imports_nothing_heavy(argv):
+def test_help_imports_nothing_heavy():
     code = (
         "import sys\n"
         "from gassst.cli.main import main\n"
-        f"assert main({argv!r}) == 0\n"
+        "assert not any(main(argv) for argv in (['map', '--help'], ['index', '--help'], ['--help']))\n"
         "heavy = {'numpy', 'pysam', 'pyopencl', 'matplotlib', 'shtab', 'importlib.metadata'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )

@@ -1,18 +1,24 @@
-"""A fixed part of what scripts/check/fuzz.py tries, all that it ever found, and whether it would find anything."""
+"""A fixed part of what both fuzzers of command lines try, all that was ever found, and whether they find anything."""
 
 from __future__ import annotations
 
 import json
+import random
+import sys
+from collections import Counter
 from pathlib import Path
 
 import fuzz
+import fuzz_options
 import pytest
+from option_lines import actions_of, values_of
+from random_reads import World
 
 from gassst.cli import main as cli
 from gassst.files import destination
 
 FOUND = sorted((Path(__file__).parents[1] / "data" / "fuzz").glob("*.json"))
-CASES = dict.fromkeys(fuzz.LINES, 4) | {"stats": 2, "dask": 1}  # a report or a cluster takes a second
+CASES = dict.fromkeys(fuzz.LINES, 2) | {"stats": 1, "dask": 1}  # a report or a cluster takes a second
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +79,46 @@ def test_the_fuzzer_finds(fault, place, monkeypatch):
     monkeypatch.setattr(cli, "main", fault)
     case = fuzz.Case(["map", "-q", "--device", "none", "ref.gsi", "reads.fq", "-o", "out.sam"])
     assert fuzz.verdict(case, *place).startswith(FAULTS[fault])
+
+
+COMMANDS = ("map", "insert", "gather", "index", "simulate", "evaluate", "align", "split", "report")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return World(tmp_path_factory.mktemp("options") / "world")
+
+
+def test_first_lines_of_options(world):
+    tally, seeds = Counter(), range(8)
+    faults = {seed: fuzz_options.faults_of_case(seed, world, world.folder.parent, tally) for seed in seeds}
+    assert not any(faults.values()), "\n".join(line for lines in faults.values() for line in lines)
+    assert tally["exit 0"] > 12, tally
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_values(command):
+    for name, action in actions_of(command).items():
+        assert action.nargs == 0 or values_of(action), name
+
+
+def forgetful(argv=None):
+    """A command that forgets its last record where it has two threads."""
+    code = cli._real(argv)
+    if sys.argv[-2:] == ["-t", "2"]:
+        lines = Path("out.sam").read_text().splitlines(keepends=True)
+        Path("out.sam").write_text("".join(lines[:-1]))
+    return code
+
+
+def test_a_fault_of_an_option_is_found(world, monkeypatch):
+    monkeypatch.setattr(cli, "_real", cli.main, raising=False)
+    monkeypatch.setattr(cli, "main", forgetful)
+    source = fuzz_options.source_of(random.Random(3), world, {"strata": ""})
+    for more, expected in (([], 0), (["-t", "2"], 1)):
+        shell = fuzz_options.Shell(world, world.folder.parent / "found" / str(expected), Counter())
+        reads = source.put(random.Random(1), shell.folder, ["plain"])
+        reference = f"../../world/{source.name}.gsi"
+        assert shell.run("map", "--device", "none", reference, *reads, "-o", "out.sam", *more)
+        shell.judged({}, source, "out.sam", "sam")
+        assert len(shell.faults) == expected, shell.faults

@@ -30,8 +30,16 @@ def cut(reads, five, three):
     return [(n, s[five : len(s) - three], q[five : len(q) - three]) for n, s, q in reads]
 
 
-@pytest.mark.parametrize("more", [[], ["--batch-size", "7"], ["-t", "2", "--batch-size", "3"]])
-@pytest.mark.parametrize("skip, upto", [(0, 30), (13, 30), (40, None), (0, None), (25, 1), (10_000, None)])
+@pytest.mark.parametrize(
+    "skip, upto, more",
+    [
+        (0, 30, []),
+        (13, 30, ["--batch-size", "7"]),
+        (40, None, ["-t", "2", "--batch-size", "3"]),
+        (25, 1, ["--batch-size", "7"]),
+        (10_000, None, []),
+    ],
+)
 def test_range_over_two_lanes(lines, small_reads, tmp_path, skip, upto, more):
     """The first lane lacks its last line end."""
     reads = small_reads[:60]
@@ -63,7 +71,7 @@ def test_range_counts_pairs(lines, small_reads, tmp_path, interleaved):
     )
 
 
-@pytest.mark.parametrize("five, three", [(3, 0), (0, 4), (5, 6), (60, 0), (500, 1)])
+@pytest.mark.parametrize("five, three", [(3, 0), (5, 6), (500, 1)])
 @pytest.mark.parametrize("pairs", [False, True])
 def test_trimmed_ends(lines, small_reads, tmp_path, five, three, pairs):
     reads = small_reads[:50]

@@ -5,10 +5,7 @@ import json
 
 import pysam
 import pytest
-from test_cli import (
-    MANY,
-    only_line,
-)
+from test_cli import MANY, only_line
 
 from gassst.files.writing import WriteBehind
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import core_budget
 
 
-def counted(path: str, text: str) -> list[tuple[str, str]]:
-    return [(number.where, number.text) for number in core_budget.numbers(path, text)]
-
-
 def test_the_core_holds_no_more_than_its_page_allows():
     """A mechanism, a number or a line more pays with one that goes: scripts/check/core_budget.py --write."""
     most = core_budget.allowed(core_budget.PAGE.read_text())
