@@ -134,43 +134,15 @@ class Finding(NamedTuple):
 
 def markdown_blocks(text: str) -> Iterator[Block]:
     """Paragraphs, list items and headings; no tables, no code, no comments."""
-    text = re.sub(r"<!--.*?-->", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
-    first, parts, fence, in_list, front = 0, [], "", False, False
-    for number, raw in enumerate([*text.splitlines(), ""], 1):
-        line = raw.strip()
-        opening = re.match(r"(```+|~~~+)", line)
-        if number == 1 and line == "---":
-            front = True
-            continue
-        if front:
-            front = line != "---"
-            continue
-        item = re.match(r"(?:[*+-]|\d+\.)\s+", line)
-        code = raw.startswith("    ") and not in_list and not parts
-        boundary = (
-            not line
-            or opening
-            or fence
-            or item
-            or code
-            or line[:1] in "|#>"
-            or line.startswith(("![", "!!!"))
-        )
-        if boundary and parts:
-            yield Block(first, " ".join(parts))
-            parts = []
-        if opening and (not fence or line.startswith(fence)):
-            fence = "" if fence else opening[1]
-            continue
-        if fence or code or not line or line[:1] == "|" or line.startswith("!!!"):
-            in_list = in_list and (not line or bool(fence) or raw.startswith(" "))
-            continue
-        in_list = bool(item) or (in_list and raw.startswith(" "))
-        if not parts:
-            first = number
-        parts.append(line[item.end() :] if item else line.lstrip("#> "))
-        if line[:1] == "#":
-            yield Block(first, parts.pop())
+    from markdown_it import MarkdownIt
+
+    text = re.sub(
+        r"<!--.*?-->|\A---\n.*?\n---$", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL | re.M
+    )
+    tokens = MarkdownIt().enable("table").parse(text)
+    for before, token in zip(tokens, tokens[1:], strict=False):
+        if token.type == "inline" and token.map and before.type not in ("td_open", "th_open"):
+            yield Block(token.map[0] + 1, " ".join(token.content.split("\n")))
 
 
 def docstring_blocks(text: str) -> Iterator[Block]:

@@ -14,14 +14,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from markdown_it import MarkdownIt
+
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = 120
 FOLDERS = ("docs", "lab")
 MADE = {"docs/api/parameters.md", "docs/core-budget.md", "docs/guide/options.md"}
 """By other scripts."""
 ITEM = re.compile(r"\s*(?:[*+-]|\d+[.)])\s+")
-FENCE = re.compile(r"\s*(```+|~~~+)")
-FILLED = re.compile(r"<!-- (\w+ \S+.*) -->")
+# Front matter, and what scripts fill in.
+OTHER = re.compile(r"\A---\n.*?^---$|^<!-- \w+ \S+.*? -->$.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+MARKS = ("![", ":", "--8<--")
 # A code span is one word, with what stands before and behind it.
 WORD = re.compile(r"(?:[^\s`]|`[^`]*`)+|\S+")
 # What begins another kind of block at the start of a line.
@@ -54,50 +57,23 @@ def filled(lines: list[str], columns: int = COLUMNS) -> list[str]:
     return wrapped
 
 
-def paragraphs(lines: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """Runs of lines in order, and whether a run is prose."""
-    run: list[str] = []
-    fence, in_list, in_note, in_filled = "", False, False, False
-    for number, line in enumerate(lines):
-        text = line.strip()
-        opening = FENCE.match(line)
-        if number == 0 and text == "---":
-            fence = "---"
-        indented = line.startswith("    ") and not run and not (in_list or in_note)
-        begins_html = line.startswith("<") and not run
-        is_prose = bool(text) and not (fence or opening or in_filled or indented or begins_html)
-        is_prose = is_prose and not text.startswith(("|", "#", ">", "!!!", "![", ":", "--8<--"))
-        if run and (not is_prose or ITEM.match(line)):
-            yield run, True
-            run = []
-        if is_prose:
-            run.append(line)
-        else:
-            yield [line], False
-        if opening and (not fence or (text.startswith(fence) and not text.strip("`~"))):
-            fence = "" if fence else opening[1]
-        elif fence == "---" and number and text == "---":
-            fence = ""
-        if FILLED.match(text):
-            in_filled = True
-        elif text == "<!-- end -->":
-            in_filled = False
-        if text and not line.startswith(" "):
-            in_list, in_note = (
-                bool(ITEM.match(line)) or (in_list and is_prose and bool(run[1:])),
-                text[:3] == "!!!",
-            )
-    if run:
-        yield run, True
+def paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """The first line of every paragraph of prose, and the line behind its last."""
+    tokens = MarkdownIt().enable("table").parse(OTHER.sub(lambda found: "\n" * found[0].count("\n"), text))
+    for token, inner in zip(tokens, tokens[1:], strict=False):
+        if token.type == "paragraph_open" and token.map and not inner.content.startswith(MARKS):
+            yield token.map[0], token.map[1]
 
 
 def wrapped(text: str, columns: int = COLUMNS) -> str:
     """The page with long paragraphs filled again."""
-    lines: list[str] = []
-    for run, is_prose in paragraphs(text.split("\n")):
+    lines = text.split("\n")
+    for first, end in reversed([*paragraphs(text)]):
+        first += lines[first].startswith("<")  # an anchor
+        run = lines[first:end]
         has_breaks = any(line.endswith(("  ", "\\")) for line in run[:-1])
-        is_long = any(len(line) > columns for line in run)
-        lines += filled(run, columns) if is_prose and is_long and not has_breaks else run
+        if any(len(line) > columns for line in run) and not has_breaks and run[0][:1] != ">":
+            lines[first:end] = filled(run, columns)
     return "\n".join(lines)
 
 
