@@ -10,15 +10,12 @@ fragments of another one, which ought to stay unmapped: the first genome those o
 first. `unseen`: single reads and pairs of dwgsim, and pairs of mason 2, with the errors of Illumina. `meth`: pairs by
 `gassst simulate --meth`, for mappers of bisulfite reads; where MethylDackel is on PATH, it makes levels of CpG of each
 output, and those are compared with the truth. Every tool maps every set, in turn. CPU seconds are of whole processes,
-index from disk, the median of --rounds. The last genome comes
-first, and a tool that is missing is left out. With --resume a set that the JSON file holds is not mapped again,
-if its seed, its size and the versions of all tools are the same.
+index from disk, the median of --rounds. The last genome comes first, and a tool that is missing is left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -32,7 +29,7 @@ import numpy as np
 import peers
 import plots
 import pysam
-from harness import benchmark_parser, by_dwgsim, markdown, measured, quietly, run, write_json
+from harness import benchmark_parser, by_dwgsim, commit, machine, markdown, measured, quietly, run, write_json
 from peers import Contestant, bench_set, plain
 from timed import NO_LIMIT, timed
 
@@ -211,8 +208,7 @@ def compare_levels(truth: Levels, by_tool: dict[str, Levels]) -> dict[str, dict[
 
 def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
     """All sets; what has been measured is written as soon as it is there."""
-    resumes = args.resume and args.json and Path(args.json).exists()
-    results: list[dict[str, Any]] = json.loads(Path(args.json).read_text())["sets"] if resumes else []
+    results: list[dict[str, Any]] = []
     indexes = Path(args.indexes).resolve() if args.indexes else work / "indexes"
     genomes = [plain(Path(path), work) for path in args.genomes]
     entered = {genome: contestants(args, genome, indexes) for genome in genomes}
@@ -221,9 +217,6 @@ def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
     how = SimpleNamespace(rounds=args.rounds, threads=1, timeout=NO_LIMIT)
     for one in KINDS[args.kind](genomes, args, work):
         about = {"name": one.name, "reads": one.reads.number, "foreign": one.is_foreign, "seed": args.seed}
-        about["tools"] = tools
-        if any(about.items() <= row.items() for row in results):
-            continue
         levels: dict[str, Levels] = {}
 
         def judge(mapper: Contestant, out: Path, one: Set = one, levels: dict[str, Levels] = levels) -> dict:
@@ -235,7 +228,7 @@ def measure(args: argparse.Namespace, work: Path) -> dict[str, Any]:
         if one.levels and levels:
             for name, numbers in compare_levels(levels_of(one.levels), levels).items():
                 runs[name].update(numbers)
-        results[:] = [row for row in results if row["name"] != one.name] + [{**about, "runs": runs}]
+        results.append({**about, "runs": runs})
         results.sort(key=lambda row: [genome.stem for genome in genomes].index(row["name"].split(",")[0]))
         write_json(args.json, report)
     return report
@@ -365,18 +358,11 @@ def main(argv: list[str] | None = None) -> None:
     add("--seed", type=int, default=431)
     add("--tools", nargs="+", help="some of the mappers [all]")
     add("--indexes", metavar="DIR", help="keep the indexes here, for the next run")
-    add("--resume", action="store_true", help="map only the sets that the JSON file lacks")
     add("--work", metavar="DIR", help="where indexes and reads lie while it runs")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="curves-", dir=args.work) as work:
         result = measure(args, Path(work).resolve())
-    rows = [
-        [one["name"], name, found["right0"], found["right20"], found["wrong20"], found["cpu"]]
-        for one in result["sets"]
-        for name, found in one["runs"].items()
-        if "failed" not in found
-    ]
-    print(markdown(["reads", "mapper", "right", "Q20", "wrong Q20", "CPU s"], rows))
+    print(cells({**result, "machine": machine(), "commit": commit()}))
 
 
 if __name__ == "__main__":
