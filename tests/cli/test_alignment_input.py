@@ -180,19 +180,3 @@ def test_a_damaged_tag_is_no_lack_of_memory(small_index, reads, tmp_path, capfd,
     assert run(small_index, path, "-o", tmp_path / "out.bam") == 1
     one_line(capfd, path, "a name, a quality or a tag that SAM forbids")
     assert not (tmp_path / "out.bam").exists()
-
-
-def test_both_mates_are_in_one_file(small_index, reads, small_fastq, tmp_path, capfd):
-    path = written(tmp_path / "in.bam", sam_text(reads))
-    assert run(small_index, path, small_fastq) == 2
-    assert "an alignment file contains both mates" in capfd.readouterr().err
-    assert run(small_index, "-1", path, "-2", small_fastq, "-o", tmp_path / "o.bam") == 2
-    assert "an alignment file contains both mates" in capfd.readouterr().err
-
-
-def test_read_groups_of_one_id_that_differ(small_index, reads, tmp_path, capfd):
-    paths = [tmp_path / f"{i}.bam" for i in range(2)]
-    for i, path in enumerate(paths):
-        written(path, sam_text(reads).replace("SM:s", f"SM:s{i}"))
-    assert run(small_index, *paths, "-o", tmp_path / "o.bam") == 2
-    assert "read group 'lane1': inputs have two different ones" in capfd.readouterr().err

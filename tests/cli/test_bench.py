@@ -27,42 +27,6 @@ elif command == "mem":
 else:
     print("bwa 0.7.99", file=sys.stderr)
 """
-# Those of bisulfite reads: the one asks for the index beside its FASTA, the other names its output itself.
-BWA_METH = """#!{python}
-import os, sys
-if sys.argv[1] == "--version":
-    print("bwa-meth.py 0.2.99")
-elif sys.argv[1] == "index":
-    open(sys.argv[2] + ".c2t", "w")
-else:
-    fasta, reads = sys.argv[2], sys.argv[5:]
-    open(fasta + ".c2t")
-    bases = "".join(open(reads[0]).read().split("\\n")[1::4])
-    assert 10 * bases.count("C") < len(bases)  # of reads that nothing converted they are a quarter
-    os.execv(sys.executable, [sys.executable, "-m", "gassst", "map", "--meth", "-q", fasta, *reads])
-"""
-BISMARK = """#!{python}
-import argparse, os, sys
-parser = argparse.ArgumentParser()
-for name in ("--genome", "-B", "-o", "--temp_dir", "-1", "-2", "--single_end"):
-    parser.add_argument(name)
-for name in ("--sam", "--version"):
-    parser.add_argument(name, action="store_true")
-parser.add_argument("-p", type=int, choices=range(2, 9))
-args = parser.parse_args()
-if args.version:
-    print("Bismark Version: v0.25.99")
-else:
-    assert os.path.exists(args.genome + "/prepared") and args.sam
-    reads = [args.single_end] if args.single_end else [vars(args)["1"], vars(args)["2"]]
-    out = f"{args.o}/{args.B}{'_pe' * (len(reads) == 2)}.sam"
-    command = [sys.executable, "-m", "gassst", "map", "--meth", "-q", args.genome + "/reference.fa", *reads, "-o", out]
-    os.execv(sys.executable, command)
-"""
-PREPARE = """#!{python}
-import sys
-open(sys.argv[1] + "/prepared", "w")
-"""
 BAD = "#!/bin/sh\necho 'first line' >&2\necho 'out of cheese' >&2\nexit 3\n"
 
 
@@ -145,28 +109,6 @@ def test_sets_are_written_as_they_come(on_path, small_fasta, tmp_path, monkeypat
     assert run(small_fasta, *asked, "-o", page, "--json", figures)[0] == 1
     assert [one["name"] for one in json.loads(figures.read_text())["sets"]] == ["80 bp 2 %"]
     assert "80 bp 2 %" in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("threads, kind", [(1, Kind(80, 0.02)), (2, Kind(60, 0.01, True))], ids=str)
-def test_mappers_of_bisulfite_reads(on_path, small_fasta, tmp_path, monkeypatch, threads, kind):
-    """Reads are converted, and mappers of plain reads do not run."""
-    monkeypatch.setattr(bench, "METH_KINDS", (kind,))
-    scripts = {"bwameth.py": BWA_METH, "bismark": BISMARK, "bismark_genome_preparation": PREPARE, "bwa": GOOD}
-    for name, text in scripts.items():
-        on_path(name, text)
-    page, figures = tmp_path / "b.html", tmp_path / "b.json"
-    code, result = run(
-        small_fasta, "--meth", "-n", 200, "-t", threads, "--folder", tmp_path, "-o", page, "--json", figures
-    )
-    assert code == 0 and result["meth"]
-    assert result["versions"].keys() == {"gassst", "bwa-meth", "bismark"}
-    assert (result["versions"]["bwa-meth"], result["versions"]["bismark"]) == ("0.2.99", "0.25.99")
-    assert list(result["not_run"]) == ["minibwa"]
-    for one in result["sets"]:
-        right = [found["right"] for found in one["runs"].values()]
-        assert len(right) == 3 and right[0] == right[1] == right[2] > 0.9
-    assert "of each kind, bisulfite, simulated" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

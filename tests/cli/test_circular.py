@@ -1,9 +1,7 @@
 """Circular contigs: reads over the origin have both parts, and pairs over it are proper, with their true length."""
 
-import gzip
 import json
 import random
-from pathlib import Path
 
 import numpy as np
 import pysam
@@ -16,7 +14,6 @@ from gassst.errors import UsageError
 
 LENGTH, READ, ROUNDS = 6000, 100, 2
 PROPER, SUPPLEMENTARY = 0x2, 0x800
-DATA = Path(__file__).parents[1] / "data"
 
 
 @pytest.fixture(scope="module")
@@ -193,32 +190,6 @@ def test_in_python(world):
     assert sorted((hit.start, hit.end) for hit in hits) == [(0, 10), (LENGTH - 90, LENGTH)]
     with pytest.raises(UsageError, match="circular: no contig has the name 'plasmid'"):
         gassst.Index.build(folder / "ref.fa", circular=["plasmid"])
-
-
-@pytest.mark.parametrize("mode", ["local", "global"])
-def test_real_reads_do_not_see_where_a_genome_is_cut(tmp_path, mode):
-    """Reads of phiX174, whose sequence begins where somebody has cut it: here, or elsewhere."""
-    with gzip.open(DATA / "phix174.fa.gz", "rt") as file:
-        genome = "".join(file.read().upper().split("\n")[1:])
-    with gzip.open(DATA / "phix_SRR1377138_R1.fastq.gz", "rt") as file:
-        lines = file.read().split("\n")
-    reads = [(name.split()[0][1:], bases[:120]) for name, bases in zip(lines[::4], lines[1::4], strict=False)]
-    fastq, columns, over = write(tmp_path / "r.fq", reads), [], 0
-    for cut in (0, 700, 2200, 3900):
-        (tmp_path / "ref.fa").write_text(f">phix\n{genome[cut:] + genome[:cut]}\n")
-        assert main(["index", "-q", str(tmp_path / "ref.fa"), "--circular", "all"]) == 0
-        records, _ = mapped((tmp_path, genome), tmp_path, fastq, "--mode", mode)
-        found = {name: set() for name, _ in reads}
-        for record in records:
-            found[record.query_name] |= {
-                ((at + cut) % len(genome), record.is_reverse) for at in record.get_reference_positions()
-            }
-        over += sum(record.is_supplementary for record in records)
-        columns.append(found)
-    assert over > 5 and sum(map(bool, columns[0].values())) > 80
-    for name, _ in reads:
-        whole = set().union(*(found[name] for found in columns))
-        assert all(len(whole - found[name]) <= 8 for found in columns), name
 
 
 def test_a_wrong_ordinal_is_damage(world, tmp_path):

@@ -251,18 +251,6 @@ def test_format_goes_before_the_name(gassst_map, small_fastq, tmp_path, name, fo
         assert file.format == format.upper()
 
 
-# --- devices ------------------------------------------------------------------------------------------------
-
-
-def test_devices_says_what_would_be_chosen_and_why(capfd, monkeypatch):
-    monkeypatch.delenv("GASSST_OPENCL", raising=False)
-    assert main(["devices"]) == 0
-    assert re.search(r"^chosen: .* \(.+\)$", capfd.readouterr().out, re.MULTILINE)
-    monkeypatch.setenv("GASSST_OPENCL", "0")
-    assert main(["devices"]) == 0
-    assert re.search(r"^chosen: CPU backend.*\(GASSST_OPENCL=0\)$", capfd.readouterr().out, re.MULTILINE)
-
-
 # --- failures on the way ------------------------------------------------------------------------------------
 
 

@@ -67,17 +67,3 @@ def test_table_agrees_with_the_records(world, tmp_path, monkeypatch, more, most_
         assert float(row["covered_share"]) == pytest.approx(np.mean(depth[name] > 0), rel=1e-5)
         assert float(row["tpm"]) == pytest.approx(1e6 * rates[name] / sum(rates.values()), rel=1e-5)
     assert shared["one"] + shared["two"] and unique["one"] and not rows[2]["reads"].strip("0")
-
-
-def test_summary_counts_unique_multiple_and_unmapped(world, run, tmp_path):
-    out = tmp_path / "o.bam"
-    code, _, error = run("map", "--device", "none", world / "ref.gsi", world / "R.fq", "-o", out)
-    assert code == 0
-    with pysam.AlignmentFile(str(out)) as file:
-        records = [r for r in file if not r.flag & 0x900]
-    several = sum(not r.is_unmapped and r.mapping_quality == 0 for r in records)
-    unmapped = sum(r.is_unmapped for r in records)
-    counts = {line[:14].strip(): line[14:28].strip() for line in error.splitlines()}
-    assert counts["several"] == str(several) and several
-    assert counts["unmapped"] == str(unmapped) and unmapped
-    assert counts["one position"] == str(len(records) - several - unmapped)

@@ -1,10 +1,12 @@
-"""What a new user sees first: which index is used, the closing summary, versions, the names in the package."""
+"""What a new user sees first: which index is used and the closing summary; and what a run may not do."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import os
+import pickle
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +141,24 @@ def test_help_imports_nothing_heavy():
     environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_an_index_in_memory_goes_to_no_process(small_fasta):
+    with pytest.raises(TypeError, match="save it, and open the file"):
+        pickle.dumps(gassst.Mapper(gassst.Index.build(small_fasta), device="none"))
+
+
+def test_interrupt_while_the_command_line_is_loaded():
+    """Python's own handler would print a traceback."""
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'gassst.cli.parser':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from gassst.__main__ import run\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, "devices"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")

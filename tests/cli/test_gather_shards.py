@@ -120,23 +120,6 @@ def test_parts_are_one_run(run, shards, whole, tmp_path):
     assert "DS" not in programs[0][0]
 
 
-@pytest.mark.parametrize("n", [1, 7])
-def test_plain_files_and_any_number_of_parts(small_index, folder, tmp_path, n):
-    """Interleaved pairs and single reads, with an insert size for all machines."""
-    texts = [(folder / f"0_{which}.fq").read_text().splitlines(keepends=True) for which in range(2)]
-    both = [text[i : i + 4] for i in range(0, len(texts[0]), 4) for text in texts]
-    reads = tmp_path / "reads.fq"
-    reads.write_text("".join("".join(record) for record in [*both[:101], *both[102:]]))
-    arguments = [reads, "--interleaved", "--no-unmapped", "-s", "3"]
-    mapped(small_index, *arguments, "-o", tmp_path / "whole.sam")
-    model = tmp_path / "model.json"
-    options = ["-s", "3", "--device", "none", "-t", "1", "-q"]
-    assert main(["insert", str(small_index), str(reads), "--interleaved", *options, "-o", str(model)]) == 0
-    paths = in_parts(small_index, n, tmp_path, ".sam", *arguments, "--insert-model", model)
-    assert main(["gather", *map(str, paths), "-o", str(tmp_path / "x.sam"), "-q"]) == 0
-    assert lines_of(tmp_path / "x.sam") == lines_of(tmp_path / "whole.sam")
-
-
 @pytest.mark.parametrize(
     "options", [["--sort"], ["--sort", "--markdup", "--duplicate-type"]], ids=["sort", "markdup"]
 )
@@ -240,17 +223,6 @@ def test_a_report_that_fails_leaves_no_output(run, shards, small_index, tmp_path
     code, error = run(*all_outputs(shards, tmp_path, counts, "--reference", small_index, *options))
     assert code == 1 and error == "gassst: cannot write the report\n"
     assert not list(tmp_path.iterdir())
-
-
-def test_model_of_another_kind(run, small_index, folder, tmp_path):
-    (tmp_path / "x.json").write_text("{}")
-    arguments = ["map", small_index, folder / "0_0.fq", folder / "0_1.fq", "-o", tmp_path / "x.bam"]
-    code, error = run(*arguments, "--insert-model", tmp_path / "x.json")
-    assert code == 1 and "not a model of insert sizes" in error
-    assert run(*arguments, "--insert-model", tmp_path / "x.json", "--insert", "200,20")[0] == 2
-    assert run("insert", small_index, *arguments[2:4], "-o", tmp_path / "y.json", "-q")[0] == 0
-    code, error = run(*arguments, "--rf", "--insert-model", tmp_path / "y.json")
-    assert code == 2 and "of orientation fr, not rf" in error
 
 
 def test_compressed_reads_become_bgzf(run, small_index, folder, tmp_path):

@@ -69,12 +69,6 @@ def test_interleaved_reads_without_the_option(mapped, interleaved):
     assert mapped(interleaved, "-t", "4", "--batch-size", "20") == [expected]
 
 
-def test_single_reads_with_the_option_of_pairs(mapped, pair):
-    *_, line = mapped("--interleaved", pair[1])
-    assert line == f"{pair[1]}: --interleaved finds no mates: no neighbouring reads have one name"
-    assert mapped(pair[1]) == []
-
-
 # --- the order of arguments -----------------------------------------------------------------------------------
 
 ORDER = "The reference comes first: gassst map REF READS [MATES]"
@@ -124,17 +118,6 @@ def test_phred33(mapped, small_reads, tmp_path, lowest, highest):
     assert mapped(fastq(tmp_path / "new.fq", phred(small_reads[:40], lowest, highest))) == []
 
 
-@pytest.mark.parametrize("suffix", ["fq", "fa", "fq.gz"])
-def test_empty_file(mapped, tmp_path, small_fastq, suffix):
-    path = tmp_path / f"empty.{suffix}"
-    path.write_bytes(gzip.compress(b"") if suffix.endswith("gz") else b"")
-    assert mapped(path) == [f"{path}: no reads"]
-    assert mapped("--single", path, small_fastq) == [f"{path}: no reads"]
-    other = path.with_name("other.fq")
-    other.write_bytes(b"")
-    assert mapped(path, other)[0] == f"{path} and {other}: no reads"
-
-
 @pytest.mark.parametrize("options", [(), ("--interleaved",), ("-t", "3"), ("{good}", "--single")])
 @pytest.mark.parametrize(
     "text",
@@ -151,13 +134,3 @@ def test_a_first_record_that_is_cut_is_all_that_is_said(
         "map", "-q", "--device", "none", small_index, path, *options, "-o", tmp_path / "out.sam"
     )
     assert code == 1 and "cut short" in error and error.count("\n") == 1
-
-
-# --- what one command says ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("option", ["-o", "--stats", "--unmapped"])
-def test_output_named_twice(run, tmp_path, option):
-    line = refused(run, "map", "ref.gsi", "a.fq", option, tmp_path / "a", option, tmp_path / "b")
-    assert f"given twice: {tmp_path / 'a'} and {tmp_path / 'b'}." in line
-    assert "given twice: - and -" in refused(run, "map", "ref.gsi", "a.fq", option, "-", option, "-")

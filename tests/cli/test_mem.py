@@ -98,38 +98,20 @@ LINES = {
     "GDC": "-t 2 -T 0 -R GROUP genome.fa R1.fq R2.fq",
     # https://github.com/bcbio/bcbio-nextgen/blob/master/bcbio/ngsalign/bwa.py
     "bcbio": "-c 250 -M -t 2 -R GROUP -v 1 genome.fa R1.fq R2.fq",
-    # https://github.com/tseemann/snippy/blob/master/bin/snippy
-    "snippy": "-Y -M -R GROUP -t 2 genome.fa R1.fq R2.fq",
-    # https://gatk.broadinstitute.org/hc/en-us/articles/360039568932 (as scripts quote it that cite the article)
-    "gatk-tutorial": "-M -t 2 -p genome.fa both.fq",
-    # https://github.com/CCDG/Pipeline-Standardization/blob/master/PipelineStandard.md
-    "CCDG": "-K 100000000 -Y -R GROUP genome.fa R1.fq R2.fq",
     # https://github.com/aidenlab/juicer/blob/main/CPU/juicer.sh
     "juicer": "-K 320000000 -SP5M -t 2 -R GROUP genome.fa R1.fq R2.fq",
-    # https://github.com/open2c/distiller-nf/blob/master/distiller.nf
-    "distiller": "-t 2 -SP genome.fa R1.fq R2.fq",
     # https://github.com/ArimaGenomics/mapping_pipeline/blob/master/arima_mapping_pipeline.sh
     "arima": "-t 2 genome.fa R1.fq",
-    # https://github.com/hall-lab/speedseq/blob/master/bin/speedseq
-    "speedseq": "-t 2 -p -R GROUP genome.fa both.fq",
     # https://github.com/fulcrumgenomics/fgbio/blob/main/docs/best-practice-consensus-pipeline.md
     "fgbio": "-t 2 -p -K 150000000 -Y genome.fa - < both.fq",
-    # https://github.com/ICGC-TCGA-PanCancer/Seqware-BWA-Workflow
-    "PCAWG": "-t 2 -p -T 0 -R GROUP genome.fa - < both.fq",
     # https://github.com/lh3/bwa/blob/master/bwakit/run-bwamem
     "bwakit": "-p -t2 -RGROUP genome.fa - < both.fq",
     # https://github.com/rrwick/Polypolish/wiki/How-to-run-Polypolish (as others quote it)
     "polypolish": "-t 2 -a genome.fa R1.fq",
     # https://github.com/andersen-lab/paper_2018_primalseq-ivar/blob/master/cookbook/CookBook.ipynb
     "ivar": "-k 5 -T 16 genome.fa primers.fq",
-    # https://github.com/Sentieon/sentieon-scripts: example_pipelines/germline/DNAseq/wgs.sh
-    "sentieon": "-R GROUP -t 2 -K 10000000 genome.fa R1.fq R2.fq",
-    # https://github.com/ekg/alignment-and-variant-calling-tutorial
-    "cookbook": "-t 2 -R GROUP genome.fa R1.fq R2.fq",
     # No pipeline: a preset of bwa's manual page (https://github.com/lh3/bwa/blob/master/bwa.1).
     "intractg": "-x intractg -t 2 genome.fa contigs.fa",
-    # https://github.com/connor-lab/ncov2019-artic-nf/blob/master/modules/illumina.nf
-    "artic": "-t 2 genome.fa R1.fq R2.fq",
     # https://github.com/brentp/bwa-meth/blob/master/bwameth.py
     "bwameth": "-T 40 -B 2 -L 10 -CM -U 100 -p -R GROUP -t 2 genome.fa /dev/stdin < both.fq",
     # No pipeline: the other options of bwa's usage, behind the files for once as well.
@@ -245,35 +227,6 @@ def test_an_option_of_map_is_known(folder, capfd):
         assert main(["mem", option, "genome.fa", "R1.fq"]) == 2
         hint = "" if "nothing" in option else f"`gassst map` has {option.split('=')[0]}. "
         assert capfd.readouterr().err == f"gassst: unknown option {option}. {hint}See `gassst mem --help`.\n"
-
-
-def test_index_of_bwa_without_its_fasta(folder, capfd):
-    """`.pac`, `.ann` and `.amb`, made here as bwa's manual and its own files have them; one stretch is N."""
-    contigs = {"x": b"ACGTTGCANNNNGATTACA" * 40, "y": b"CCATGGTACGTAAGC" * 60}
-    codes, ann, holes = [], [], []
-    for name, bases in contigs.items():
-        start = len(codes)
-        where = [start + i for i, base in enumerate(bases) if base == ord("N") and bases[i - 1] != ord("N")]
-        holes += [f"{i} 4 N" for i in where]
-        ann += [f"0 {name} (null)", f"{start} {len(bases)} {len(where)}"]
-        codes += [b"ACGT".find(base) if base != ord("N") else 2 for base in bases]
-    packed = bytearray(-(-len(codes) // 4))
-    for i, code in enumerate(codes):
-        packed[i // 4] |= code << 2 * (3 - i % 4)
-    packed += bytes([0, len(codes) % 4]) if len(codes) % 4 == 0 else bytes([len(codes) % 4])
-    Path("idx.pac").write_bytes(packed)
-    Path("idx.ann").write_text("\n".join([f"{len(codes)} 2 11", *ann, ""]))
-    Path("idx.amb").write_text("\n".join([f"{len(codes)} 2 {len(holes)}", *holes, ""]))
-    assert main(["mem", "-o", "a.sam", "idx", "R1.fq"]) == 0
-    assert "idx.pac is indexed, once: idx.gsi is made" in capfd.readouterr().err
-    Path("same.fa").write_bytes(b"".join(b">%s\n%s\n" % (n.encode(), s) for n, s in contigs.items()))
-    assert main(["mem", "-v1", "-o", "b.sam", "same.fa", "R1.fq"]) == 0
-    of_both = [pysam.AlignmentFile(name).header.to_dict()["SQ"] for name in ("a.sam", "b.sam")]
-    assert of_both[0] == of_both[1]  # M5 included
-    Path("idx.gsi").unlink()
-    Path("idx.pac").write_bytes(packed[:100])
-    assert main(["mem", "idx", "R1.fq"]) != 0
-    assert capfd.readouterr().err.splitlines()[-1].startswith("gassst: idx.pac: not the index of bwa")
 
 
 @pytest.mark.external("bwa")

@@ -13,10 +13,8 @@ from itertools import combinations
 
 import pytest
 
-from gassst.api.mapper import Mapper
 from gassst.cli.main import main
 from gassst.cli.parser import COMMANDS, build_parser, subparser_of
-from gassst.errors import UsageError
 from gassst.index.build_parts import build_parts
 from gassst.tools.arguments import file_path, output_path
 
@@ -189,14 +187,3 @@ def test_a_sheet_is_no_output_of_its_own(folder, capsys):
     (folder / "own.sam").write_text(text)
     assert main(["map", "p.gsi", "--sheet", "own.sam"]) == 2
     assert "named twice" in capsys.readouterr().err and (folder / "own.sam").read_text() == text
-
-
-@pytest.mark.parametrize("output", ["p.gsi", "p.part2.gsi", "hard", "link", "r.fq", "m.fq", "g.fa"])
-def test_no_input_is_overwritten_from_python(folder, output):
-    before = (folder / output).read_bytes()
-    mapper = Mapper("p.gsi", device="none", threads=1)
-    with pytest.raises(UsageError, match="named twice"):
-        mapper.map_file("r.fq", output, mates="m.fq", reference="g.fa", format="sam")
-    with pytest.raises(UsageError, match="named twice"):
-        mapper.map_file("r.fq", "o.sam", mates="m.fq", reference="g.fa", unmapped_path=output)
-    assert (folder / output).read_bytes() == before

@@ -103,17 +103,6 @@ def test_groups_from_the_names_of_the_first_reads(small_index, lanes, tmp_path):
     assert [r.get_tag("RG") for r in records] == ["FLOW.1"] * 20 + ["FLOW.2"] * 20
 
 
-def test_names_that_tell_no_lane(small_index, small_fastq, tmp_path, capfd):
-    assert run(small_index, small_fastq, "--rg-from-name", "s", "-o", tmp_path / "o.sam") == 1
-    assert "record 1 (read0): its name does not contain flow cell and lane" in capfd.readouterr().err
-    assert run(small_index, "-", "--rg-from-name", "s", "-o", tmp_path / "o.sam") == 2
-    assert "stdin: --rg-from-name reads ahead" in capfd.readouterr().err
-    sam = tmp_path / "in.sam"
-    sam.write_text("@HD\tVN:1.6\nread0\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n")
-    assert run(small_index, sam, "--rg-from-name", "s", "-o", tmp_path / "o.sam") == 2
-    assert f"{sam}: an alignment file keeps its own read groups" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("line", "doubt"),
     [

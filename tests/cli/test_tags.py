@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 
 import pysam
 import pytest
@@ -174,21 +173,6 @@ def test_the_terms_of_mapq_make_it(tagged, tmp_path, options):
 
 def test_the_table_has_every_tag_that_is_written():
     assert {name for name, _, _ in OWN_TAGS} == {"CG", *" ".join(OWN_BY_OPTIONS.values()).split()}
-
-
-@pytest.mark.external("bwa")
-def test_every_line_of_a_read_has_them_as_in_bwa(small_index, small_fasta, small_genome, tmp_path):
-    """A read in two parts, and one of a repeat with all its places."""
-    one, two = small_genome["one"].decode(), small_genome["two"].decode()
-    split = one[9000:9120] + two[4000:4120]
-    path = fastq(tmp_path / "in.fq", [("split", split, "I" * 240)], ["\tXY:Z:a b\tRX:Z:AC-GT"])
-    subprocess.run(["bwa", "index", small_fasta], check=True, capture_output=True)
-    with open(tmp_path / "bwa.sam", "w") as output:
-        command = ["bwa", "mem", "-C", str(small_fasta), str(path)]
-        subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, check=True)
-    assert run(small_index, path, "-C", "--mode", "local", "-o", tmp_path / "out.sam") == 0
-    ours, theirs = ([given_tags(r) for r in records_of(tmp_path / name)] for name in ("out.sam", "bwa.sam"))
-    assert ours == theirs and len(ours) == 2
 
 
 @pytest.mark.parametrize("suffix", ["sam", "bam"])

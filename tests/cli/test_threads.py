@@ -7,8 +7,6 @@ import pysam
 import pytest
 from test_cli import MANY, only_line
 
-from gassst.files.writing import WriteBehind
-
 FOUR = ("-t", "4")
 LAYOUTS = [("-t", "1"), ("-t", "3"), (*FOUR, "--batch-size", "70")]
 
@@ -39,24 +37,6 @@ def inputs(small_fastq, small_reads, tmp_path_factory):
         "pairs of two kinds": [f"{one}.bgz", two],
         "files": ["--single", plain, fasta, small_fastq],
     }
-
-
-@pytest.mark.parametrize("layout, expected", [(("-t", "8"), [2]), (("-t", "3"), [])])
-def test_a_thread_writes_what_many_have_mapped(gassst_map, inputs, tmp_path, monkeypatch, layout, expected):
-    """The main thread of many workers has other things to do. Sorted records are not written meanwhile."""
-    begun = []
-
-    class Seen(WriteBehind):
-        def __init__(self, fd, ahead):
-            begun.append(ahead)
-            super().__init__(fd, ahead)
-
-    monkeypatch.setattr("gassst.records.encoding.WriteBehind", Seen)
-    found = []
-    for options in ([], ["--sort"]):
-        assert gassst_map("-q", *inputs["single"], *layout, *options, "-o", tmp_path / "out.bam")[0] == 0
-        found.append(sorted(records_of(tmp_path / "out.bam")))
-    assert begun == expected and found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import shutil
 
 import brute_force as bf
 import numpy as np
-import pysam
 import pytest
 from opencl_devices import usable
 
@@ -29,15 +28,6 @@ def test_most_reads_map_where_they_came_from(baseline, small_reads):
     assert [r[0] for r in primary] == [name for name, _, _ in small_reads]
     assert sum(int(r[1]) & 4 == 0 for r in primary) >= 385
     assert int(primary[-1][1]) == 4  # eight bases are too few
-
-
-@pytest.mark.parametrize("threads, batch_size", [(1, 1), (2, 7), (5, 7), (2, 100), (1, 100_000)])
-def test_threads_and_batches_change_nothing(small_index, small_reads, baseline, threads, batch_size):
-    mapper = gassst.Mapper(small_index, device="none", max_hits=5, threads=threads, batch_size=batch_size)
-    if batch_size == 1 and threads != 2:
-        small_reads = small_reads[:120]
-        baseline = records(gassst.Mapper(small_index, device="none", max_hits=5, threads=1), small_reads)
-    assert records(mapper, small_reads) == baseline
 
 
 @pytest.mark.device
@@ -100,20 +90,6 @@ def test_details_are_counted_where_they_are_asked_for(small_index, small_fastq, 
     assert len(whole.cycles) and whole.windows.sum() == whole.contigs.sum() > 0
     for name in (*TOTALS, "errors", "mapq"):
         assert getattr(short, name) == getattr(whole, name)
-
-
-def test_pairs_of_files_are_those_of_records(small_index, small_reads, tmp_path):
-    first, second = small_reads[:100], [(n, s[::-1], q) for n, s, q in small_reads[:100]]
-    in_turn = [read for pair in zip(first, second, strict=True) for read in pair]
-    for name, reads in (("r1.fq", first), ("r2.fq", second), ("both.fq", in_turn)):
-        (tmp_path / name).write_text("".join(f"@{n}\n{s}\n+\n{q}\n" for n, s, q in reads))
-    mapper = gassst.Mapper(small_index, device="none")
-    stats = mapper.map_file(tmp_path / "r1.fq", tmp_path / "two.sam", mates=[tmp_path / "r2.fq"])
-    mapper.map_file([tmp_path / "both.fq"], tmp_path / "one.sam", interleaved=True)
-    for name in ("two.sam", "one.sam"):
-        with pysam.AlignmentFile(tmp_path / name) as file:
-            assert [s.to_string() for s in file] == records(mapper, first, second)
-    assert stats.reads == 200
 
 
 @pytest.mark.parametrize(

@@ -122,21 +122,6 @@ def test_errors_are_the_fewest_of_an_oracle(tmp_path):
     assert asymmetric > 20
 
 
-def test_an_unconverted_c_over_a_t_is_an_error(tmp_path):
-    genome = genome_of(5_000, 3)
-    at = 1_000
-    read = genome[at : at + 100].replace("C", "T")
-    spot = next(i for i in range(40, 100) if genome[at + i] == "T")
-    wrong = read[:spot] + "C" + read[spot + 1 :]
-    spot = next(i for i in range(40, 100) if genome[at + i] == "C")
-    fine = read[:spot] + "C" + read[spot + 1 :]
-    with gassst.Mapper(index_of(tmp_path, genome), meth="directional", threads=1) as mapper:
-        records = list(mapper.map([("t", read), ("c", fine), ("ct", wrong)]))
-    assert [(r.reference_start, r.get_tag("NM"), r.get_tag("AS")) for r in records] == [
-        (at, 0, 100), (at, 0, 100), (at, 1, 95),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("isa", instruction_sets())
 @pytest.mark.parametrize("words", [1, 2])
 def test_bands_of_all_instruction_sets(isa, words):
@@ -323,17 +308,6 @@ def test_a_chimera_fails(tmp_path):
     assert [r.is_qcfail for r in records if r.query_name == "whole"] == [False]
     primary = [r.mapping_quality for r in records if not r.is_secondary and not r.is_supplementary]
     assert dict(stats.mapq) == Counter(primary) and stats.confident == 1
-
-
-def test_the_file_keeps_both_sets_of_seeds(tmp_path):
-    index = index_of(tmp_path, genome_of(5_000, 13), genome_of(900, 14))
-    index.save(tmp_path / "ref.gsi")
-    opened = gassst.Index.open(tmp_path / "ref.gsi", check=True)
-    for one, other in zip(index.converted, opened.converted, strict=True):
-        assert one.conversion == other.conversion
-        for name in ("table", "positions", "following"):
-            assert np.array_equal(getattr(one, name), getattr(other, name))
-    opened.close()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 
 import gassst
 from gassst.index.lookup import IndexParts
-from gassst.mapping.batch import map_batch
 from gassst.model.read_batch import ReadBatch
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_records
@@ -164,23 +163,6 @@ def test_pairs_lie_where_they_came_from(world, baseline):
         if baseline[key] and baseline[key][0].mapq >= 20 and not is_right(baseline[key][0], world.truth[key])
     ]
     assert len(sure_and_wrong) <= 1
-
-
-@pytest.mark.parametrize("threads, size", [(1, 2), (2, 64), (4, 64), (4, 5000)])
-def test_batches_and_threads_change_nothing(world, baseline, size, threads):
-    batches, rows = [], 0
-    part: list[Fragment] = []
-    for fragment in [*world.fragments, None]:
-        if fragment is None or rows + len(fragment) - 1 > size:
-            batches.append(batch_of(part))
-            part, rows = [], 0
-        if fragment is not None:
-            part.append(fragment)
-            rows += len(fragment) - 1
-    mapper = gassst.Mapper(
-        world.index, device="none", mode="global", insert=INSERT, max_hits=3, threads=threads
-    )
-    assert places(mapper, batches) == baseline
 
 
 def test_single_reads_among_pairs_get_what_they_get_alone(world, monkeypatch):
@@ -521,25 +503,6 @@ def test_insert_sizes_are_learned_whatever_the_batches(world):
     assert models[0].pairs > 100
     assert abs(models[0].mean - INSERT[0]) < 10
     assert results[0] == results[1] == results[2]
-
-
-def test_all_hits_learn_the_insert_sizes_of_best_hits(world, monkeypatch):
-    """Every place of every read at the head of the input would be dear, and is not asked for there."""
-    planned = []
-    monkeypatch.setattr(
-        "gassst.mapping.batch_mapper.map_batch",
-        lambda context, *a: planned.append(context.params.all_hits) or map_batch(context, *a),
-    )
-    models = []
-    for params in ({}, {"all_hits": True}):
-        mapper = gassst.Mapper(
-            world.index, device="none", threads=1, mode="global", min_identity=90, **params
-        )
-        run = run_of(mapper)
-        places(run, [batch_of(world.fragments)])
-        models.append(run.insert)
-    assert models[0] == models[1]
-    assert planned[-1] and planned.count(True) == 1
 
 
 # --- genomes of repeats ----------------------------------------------------------------------------------------

@@ -18,9 +18,6 @@ from gassst.align.modes import mode_flags
 from gassst.align.products import Product
 from gassst.align.scoring import prepare
 from gassst.errors import DeviceError, InputError, OutputError, UsageError
-from gassst.gpu import platforms
-from gassst.gpu.device import Device
-from gassst.gpu.platforms import opened
 from gassst.workers.tasks import ProgressBar, run_all
 
 AMINO = "ARNDCQEGHILKMFPSTWYVBZX*"
@@ -93,21 +90,6 @@ def test_scores_are_those_of_parasail(mode, free_ends, case, monkeypatch):
             assert np.array_equal(out.ravel()[:60], true[pairs[:, 0], pairs[:, 1]]), name
 
 
-def test_profiles_score_as_the_sequences_they_stand_for():
-    rng = np.random.default_rng(3)
-    matrix = align.substitution_matrix("BLOSUM62")
-    queries, targets = related(rng, AMINO, 50, 5), related(rng, AMINO, 70, 80)
-    profiles = [
-        align.PSSM(matrix.scores[align.PROTEIN.codes[np.frombuffer(q.encode(), np.uint8)]]) for q in queries
-    ]
-    for mode in ("local", "global", "semiglobal"):
-        same = align.scores(queries, targets, mode, matrix=matrix)
-        assert np.array_equal(align.scores(profiles, targets, mode), same)
-        assert np.array_equal(align.scores(profiles[0], targets, mode), same[:1])
-        one = align.pairs(profiles[1], targets, mode)
-        assert np.array_equal(one.score, same[1])
-
-
 @pytest.mark.device("cpu")
 @EVERY_MODE
 def test_a_device_finds_the_same(mode, free_ends):
@@ -148,27 +130,6 @@ def test_a_device_passes_16_bits():
     for queries, options in (([text[:50], "G"], {"matrix": wide, **far}), ([profile], far)):
         on_device = align.scores(queries, [text[:60], "ACGT"], device="cpu", **options)
         assert np.array_equal(on_device, align.scores(queries, [text[:60], "ACGT"], **options))
-
-
-@pytest.mark.device("cpu")
-def test_several_devices_share_the_work(monkeypatch):
-    """Two contexts of one device, as several GPUs are; each gets some of the launches."""
-
-    from gassst.align import opencl
-
-    rng = np.random.default_rng(6)
-    both = prepared(related(rng, "ACGT", 60, 12), related(rng, "ACGT", 90, 9), ("local", "both"), CASES[0])
-    [one] = opened("cpu:all", 1)
-    two = [one, Device(platforms.choose("cpu")[0], one.device)]
-    monkeypatch.setattr(opencl, "opened", lambda *_: two)
-    monkeypatch.setattr(opencl, "LAUNCH_CELLS", 4000)
-    product = opencl.DeviceProduct(*both, "cpu:all", 1)
-    product.run(found := np.zeros((12, 9), np.int32))
-    Product(*both, 1).run(true := np.zeros((12, 9), np.int32))
-    assert np.array_equal(found, true)
-    every = np.argwhere(true >= 0)
-    product.run(found := np.zeros(len(every), np.int32), every)
-    assert np.array_equal(found, true.ravel())
 
 
 def test_scores_in_a_file(tmp_path):

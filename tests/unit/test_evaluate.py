@@ -1,14 +1,14 @@
-"""Evaluation on SAM written by hand, so that every expected figure can be counted on fingers."""
+"""Evaluation on SAM written by hand, so that every expected figure can be counted on fingers; verdicts on qualities."""
 
 import argparse
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gassst.errors import InputError, OutputError, UsageError
-from gassst.tools import evaluate, simulate, truth
+from gassst.tools import evaluate, truth
+from gassst.tools.calibration import FEW, GOOD, OVERCONFIDENT, UNDERCONFIDENT, bins, report, verdict
 
 HEADER = "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100000\n@SQ\tSN:chr_2\tLN:100000\n"
 READ = "s1,chr1,1001,1100,+,1,0,0"
@@ -44,13 +44,6 @@ def judged(tmp_path, *records, tolerance=10, **options):
 )  # fmt: skip
 def test_right_is_contig_strand_and_clipped_start(tmp_path, change, right):
     assert judged(tmp_path, record(READ, **change)) == (1, int(right))
-
-
-def test_the_start_of_a_reverse_read_is_its_leftmost_base(tmp_path):
-    name = "s1,chr1,1001,1100,-,0,0,0"
-    assert judged(tmp_path, record(name, 16)) == (1, 1)
-    assert judged(tmp_path, record(name, 16, position=1016, cigar="15S85M")) == (1, 1)
-    assert judged(tmp_path, record(name, 0)) == (1, 0)
 
 
 def test_only_primary_records_count(tmp_path):
@@ -205,25 +198,6 @@ def test_names_without_truth_are_refused(tmp_path):
         judged(tmp_path, record(READ), record("HISEQ:1"))
 
 
-@pytest.mark.parametrize("pairs", [False, True])
-def test_simulated_reads_put_back_where_they_came_from_are_all_right(tmp_path, pairs):
-    bases = "".join(np.random.default_rng(1).choice(list("ACGT"), 5000))
-    (tmp_path / "g.fa").write_text(f">chr1\n{bases}\n")
-    out = [str(tmp_path / "1.fq"), str(tmp_path / "2.fq")][: 1 + pairs]
-    parser = argparse.ArgumentParser()
-    simulate.add_arguments(parser)
-    options = ["-n", "200", "-l", "50", "-e", "0.1", *(["--pairs", "200,20"] if pairs else [])]
-    simulate.main(parser.parse_args([str(tmp_path / "g.fa"), *options, *(x for o in out for x in ("-o", o))]))
-    records = []
-    for mate, path in enumerate(out):
-        for line in Path(path).read_text().split("\n")[:-1:4]:
-            start, end, strand = line.split(",")[2 + 6 * mate : 5 + 6 * mate]
-            flag = (0x41, 0x81)[mate] * pairs + 16 * (strand == "-")
-            records.append(record(line[1:], flag, position=int(start), cigar=f"{int(end) - int(start) + 1}M"))
-    result = evaluate.evaluate(sam(tmp_path, *records), tolerance=0)
-    assert result["all"]["placed_right"] == 1 and result["all"]["reads"] == 200 * (1 + pairs)
-
-
 def run(*arguments):
     parser = argparse.ArgumentParser()
     evaluate.add_arguments(parser)
@@ -258,3 +232,62 @@ def test_the_picture(tmp_path, suffix):
         run(path, "--plot", tmp_path / "o.xyz")
     with pytest.raises(OutputError):
         run(path, "--plot", tmp_path / "no" / f"o.{suffix}")
+
+
+def counts(*rows):
+    """int64[256, 2] of (mapq, alignments, wrong)."""
+    mapped = np.zeros((256, 2), dtype=np.int64)
+    for mapq, alignments, wrong in rows:
+        mapped[mapq] = alignments - wrong, wrong
+    return mapped[:, ::-1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected", "found"),
+    [
+        (20, 10.0, GOOD),
+        (21, 10.0, OVERCONFIDENT),
+        (10, 20.0, GOOD),
+        (10, 20.1, UNDERCONFIDENT),
+        # Fewer than ten wrong: blamed only where chance does not do it.
+        (5, 1.0, FEW),
+        (6, 1.0, OVERCONFIDENT),
+        (0, 7.3, FEW),
+        (0, 7.5, UNDERCONFIDENT),
+        (9, 30.0, FEW),
+        (9, 40.0, UNDERCONFIDENT),
+        (0, 0.0, FEW),
+    ],
+)
+def test_verdicts(wrong, expected, found):
+    assert verdict(wrong, expected) == found
+
+
+def test_bins_hold_every_alignment_once_and_expect_their_mean():
+    rng = np.random.default_rng(1)
+    mapped = rng.integers(0, 50, (256, 2))
+    rows = bins(mapped)
+    assert sum(row["alignments"] for row in rows) == mapped[:255].sum()
+    assert sum(row["wrong"] for row in rows) == mapped[:255, 0].sum()
+    assert [row["from"] for row in rows] == sorted((row["from"] for row in rows), reverse=True)
+    (row,) = bins(counts((10, 300, 30), (13, 100, 5)))
+    assert (row["from"], row["to"], row["alignments"], row["wrong"]) == (10, 14, 400, 35)
+    assert row["observed"] == 35 / 400
+    assert row["expected"] == pytest.approx((300 * 0.1 + 100 * 10**-1.3) / 400)
+
+
+def test_a_perfect_mapper_is_called_good_and_a_liar_is_not():
+    """Errors drawn as promised: no verdict against them; ten times as many: one against every bin that tells."""
+    rng = np.random.default_rng(7)
+    qualities = np.arange(61)
+    alignments = np.full(61, 200_000)
+    honest = rng.binomial(alignments, 10.0 ** (-qualities / 10))
+    result = report(counts(*zip(qualities, alignments, honest, strict=True)))
+    assert result["monotone"] and result[OVERCONFIDENT] == result[UNDERCONFIDENT] == 0
+    assert result[GOOD] + result[FEW] == len(result["bins"]) == 12 and result[GOOD] >= 11
+    liar = rng.binomial(alignments, np.minimum(1, 10.0 ** (1 - qualities / 10)))
+    found = {
+        row["from"]: row["verdict"]
+        for row in report(counts(*zip(qualities, alignments, liar, strict=True)))["bins"]
+    }
+    assert all(found[low] == OVERCONFIDENT for low in (5, 10, 15, 20, 25, 30, 35, 40))

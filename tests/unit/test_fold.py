@@ -225,12 +225,6 @@ def test_the_command_scans(run, tmp_path, random_file, monkeypatch):
     assert all(int(bed[2]) - int(bed[1]) >= 20 and bed[5] in "+-" and float(bed[3]) < 100 for bed in beds)
 
 
-def test_hairpins_have_one_loop():
-    assert files.hairpins_of("((...))..(.((...)))", 7) == [(0, 6), (9, 18)]
-    assert files.hairpins_of("(((...))..(.((...))))", 8) == [(10, 19)]
-    assert files.hairpins_of("((.((...)).(...)).)", 5) == [(3, 9), (11, 15)]
-
-
 def test_stacks_are_where_reads_lie_one_upon_another(run, tmp_path):
     rng, depth = np.random.default_rng(1), files.DEPTH
     begin = rng.integers(0, 115, 700)

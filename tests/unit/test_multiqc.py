@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from importlib import resources
 
 import jsonschema
 import pysam
 import pytest
 
-import gassst
 from gassst.cli.main import main
 from gassst.errors import UsageError
-from gassst.tools.multiqc import COLUMNS, PLOTS, content, verify_name
-from gassst.tools.report_numbers import Numbers
+from gassst.tools.multiqc import PLOTS, verify_name
 
 SCHEMA = json.loads(resources.files("gassst.tools").joinpath("data/stats.schema.json").read_text("utf-8"))
 
@@ -48,20 +45,6 @@ def test_statistics_follow_the_schema(folder, name):
     assert stats["run"].keys() <= SCHEMA["properties"]["run"]["properties"].keys()
 
 
-def test_columns_for_multiqc(folder):
-    stats = Numbers.from_dict(read(folder / "pairs.json"))
-    written = read(folder / "pairs_mqc.json")
-    assert written == content({"pairs": stats})
-    assert (written["plot_type"], list(written["headers"])) == ("generalstats", list(COLUMNS))
-    values = written["data"]["pairs"]
-    assert values.keys() | {"duplicates"} == COLUMNS.keys() and values["reads"] == 200
-    assert values["mapped"] == pytest.approx(stats.counts["mapped"] / 2)
-    assert values["proper"] == pytest.approx(stats.counts["proper"])
-    edits = sum(errors * n for errors, n in stats.errors.items())
-    length = stats.counts["bases"] / 200
-    assert values["errors"] == pytest.approx(100 * edits / stats.counts["mapped"] / length, abs=1e-4)
-
-
 def test_distributions_are_those_of_the_records(folder):
     """Counted by pysam in the records that the run wrote."""
     with pysam.AlignmentFile(folder / "pairs.cram", check_sq=False) as file:
@@ -89,22 +72,3 @@ def test_a_name_that_multiqc_does_not_know(small_index, small_fastq, tmp_path, c
     assert main(["map", str(small_index), str(small_fastq), "--multiqc", str(path)]) == 2
     out, error = capfd.readouterr()
     assert out == "" and error.count("\n") == 1 and "_mqc.json" in error and not path.exists()
-
-
-@pytest.mark.external("multiqc")
-def test_multiqc_shows_it(folder, tmp_path):
-    """In its table, by sample. `pip install multiqc` in an environment of its own, with its command on PATH."""
-    command = [
-        "multiqc", "--quiet", "--no-ansi", "-o", tmp_path, folder,
-    ]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
-    table = (tmp_path / "multiqc_data" / "multiqc_general_stats.txt").read_text().splitlines()
-    head, *rows = (line.split("\t") for line in table)
-    assert [name.rpartition("-")[2] for name in head[1:]] == [
-        name for name in COLUMNS if name != "duplicates"
-    ]
-    assert {row[0]: float(row[1]) for row in rows} == {"pairs": 200.0, "single": 200.0}
-    plots = {path.name for path in (tmp_path / "multiqc_data").glob("multiqc_gassst_*_plot.txt")}
-    assert plots == {f"multiqc_gassst_{name}_plot.txt" for name in PLOTS}
-    versions = (tmp_path / "multiqc_data" / "multiqc_software_versions.txt").read_text()
-    assert "gassst" in versions and gassst.__version__ in versions

@@ -8,8 +8,6 @@ import inspect
 import os
 import random
 import re
-import runpy
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -162,21 +160,6 @@ def test_the_licence_is_compatible_and_that_of_the_package(name):
 PACKAGING = ROOT / "scripts" / "packaging"
 
 
-def test_the_same_pythons_are_declared_tested_and_built():
-    yaml = pytest.importorskip("yaml")
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    classified = re.findall(r"Python :: (3\.\d+)", " ".join(project["project"]["classifiers"]))
-    assert jobs["test"]["strategy"]["matrix"]["python"] == classified
-    assert project["tool"]["cibuildwheel"]["build"] == [
-        f"cp{python.replace('.', '')}-*" for python in classified
-    ]
-    assert project["project"]["requires-python"] == f">={classified[0]}"
-    assert project["tool"]["ruff"]["target-version"] == f"py{classified[0].replace('.', '')}"
-    image = (PACKAGING / "Dockerfile").read_text()
-    assert re.findall(r"^ARG PYTHON=(.*)", image, re.MULTILINE)[0] in classified
-
-
 # --- one version, and where the project is --------------------------------------------------------------------
 
 
@@ -198,41 +181,6 @@ def test_one_version_everywhere(tmp_path, small_index, small_fastq, capfd):
 
 def as_numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
-
-
-@pytest.mark.external("git")
-def test_a_checkout_on_the_way_to_a_release_names_its_commit(tmp_path):
-    """On a branch, with packed references, and at no branch; a copy without git, or a release, names none."""
-    source = tmp_path / "gassst" / "version.py"
-    source.parent.mkdir()
-    text = re.sub(
-        '__version__ = ".*"', '__version__ = "9.9.9.dev0"', (ROOT / "gassst/version.py").read_text()
-    )
-    source.write_text(text)
-
-    def git(*words: str) -> str:
-        identity = ["-c", "user.name=a", "-c", "user.email=b"]
-        done = subprocess.run(
-            ["git", *identity, *words], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
-    def version() -> str:
-        return runpy.run_path(str(source))["__version__"]
-
-    assert version() == "9.9.9.dev0"
-    git("init", "-q")
-    assert version() == "9.9.9.dev0"
-    git("add", "gassst/version.py")
-    git("commit", "-qm", "One")
-    expected = f"9.9.9.dev0+g{git('rev-parse', 'HEAD')[:7]}"
-    assert version() == expected
-    git("pack-refs", "--all")
-    assert version() == expected
-    git("checkout", "-q", "--detach")
-    assert version() == expected
-    source.write_text(text.replace("9.9.9.dev0", "9.9.9"))
-    assert version() == "9.9.9"
 
 
 API_PAGES = Path(__file__).parents[2] / "docs" / "api"
@@ -321,13 +269,10 @@ def test_arguments_of_map_file_are_those_that_it_passes_on():
     assert shown.keys() == {"self", "reads", "output", "progress", "markdup", *FileOptions.__annotations__}
 
 
-DATA = ROOT / "tests" / "data"
-NF = PACKAGING / "nf-core" / "modules" / "nf-core" / "gassst"
-GALAXY = PACKAGING / "galaxy"
 COMMANDS = [
     *sorted(PACKAGING.glob("nf-core/**/main.nf")),
     *sorted(PACKAGING.glob("snakemake/**/wrapper.py")),
-    GALAXY / "gassst_map.xml",
+    PACKAGING / "galaxy" / "gassst_map.xml",
 ]
 
 
@@ -364,103 +309,7 @@ def test_commands_name_options_that_exist_and_are_not_quiet(path):
         assert words - {"-n"} <= options_of(command), command
 
 
-# --- nf-core --------------------------------------------------------------------------------------------------
-
-
-def nf_command(module: str, values: dict[str, str]) -> str:
-    """The shell command of a module for the values of its variables."""
-    text = (NF / module / "main.nf").read_text().partition("script:")[2].partition("stub:")[0]
-    script = re.search(r'"""\n(.*?)"""', text, re.DOTALL)[1].replace("\\\\", "\\")
-    return re.sub(r"\$\{([\w.]+)\}", lambda name: values[name[1]], script)
-
-
-def nf_read_group(args: str, reads: str, **meta: str) -> str:
-    """What the module makes of its arguments: Groovy's patterns are those of Python here."""
-    text = (NF / "map" / "main.nf").read_text()
-    [(pattern, suffixes)] = re.findall(r"args =~ /(.*?)/ \|\| \"\$\{reads\}\" =~ /(.*?)/\n", text)
-    if re.search(pattern, args) or re.search(suffixes, reads):
-        return ""
-    [template] = re.findall(r"has_group \? '' : \"(.*)\"\n", text)
-
-    def value(found: re.Match[str]) -> str:
-        name, _, otherwise = found[1].partition(" ?: ")
-        return meta.get(
-            name.removeprefix("meta."), meta.get(otherwise.removeprefix("meta."), otherwise.strip("'"))
-        )
-
-    return re.sub(r"\$\{(.*?)\}", value, template.replace("\\\\", "\\"))
-
-
-@pytest.mark.parametrize(
-    ("sort", "form", "args"),
-    [(True, "cram", ""), (False, "bam", ""), (True, "bam", "--meth")],
-)
-def test_the_nf_core_modules_map_and_gather(tmp_path, sort, form, args):
-    """Their shell commands, run as Nextflow would: two parts, which are joined."""
-    (tmp_path / "gassst").write_text(f'#!/bin/sh\nexec {sys.executable} -m gassst "$@"\n')
-    (tmp_path / "gassst").chmod(0o755)
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": path}
-
-    def run(module: str, **values: str) -> None:
-        command = nf_command(module, {"task.cpus": "1", "args": "", **values})
-        subprocess.run(
-            ["bash", "-ec", command], check=True, cwd=tmp_path, env=environment, capture_output=True
-        )
-
-    shutil.copy(DATA / "phix174.fa.gz", tmp_path / "ref.fa.gz")
-    reads = str(tmp_path / "reads.fq")
-    with pysam.FastxFile(str(DATA / "phix_SRR1377138_R1.fastq.gz")) as file, open(reads, "w") as out:
-        out.writelines(f"{record}\n" for record in file)
-    run("index", fasta="ref.fa.gz", prefix="ref", args=args)
-    group = nf_read_group("", reads, id="x", library="l")
-    common = {"index": "ref.gsi", "reads": reads, "read_group": group, "sorting": "", "format": "bam"}
-    run("map", **common, args=args, prefix="y", shard="", contigs="--coverage y.coverage.tsv")
-    assert (tmp_path / "y.coverage.tsv").read_text().startswith("contig\t")
-    for part in (1, 2):
-        run("map", **common, args=args, prefix=f"x.{part}", shard=f"--shard {part}/2", contigs="")
-    parts = {"parts": "x.1.bam x.2.bam", "part_stats": "x.1.json x.2.json"}
-    parts["reference"] = "--reference ref.gsi" if form == "cram" else ""
-    run("gather", **parts, sorting="--sort" if sort else "", format=form, prefix="x")
-    with pysam.AlignmentFile(str(tmp_path / f"x.{form}"), check_sq=False) as file:
-        header = file.header.to_dict()
-        assert form == "cram" or any(record.has_tag("YD") for record in file) == bool(args)
-    assert header["HD"]["SO"] == ("coordinate" if sort else "unsorted")
-    assert header["RG"] == [{"ID": "x", "SM": "x", "LB": "l", "PL": "ILLUMINA"}]
-    indexes = [*tmp_path.glob(f"x.{form}.*")]
-    assert len(indexes) == sort
-    assert {file.name for file in tmp_path.glob("x*_mqc.json")} >= {"x_mqc.json", "x_mapq_mqc.json"}
-
-
 # --- bioconda -------------------------------------------------------------------------------------------------
-
-CONDA_NAMES = {"isal": "python-isal", "zlib-ng": "python-zlib-ng", "matplotlib": "matplotlib-base"}
-
-
-def rendered(text: str) -> dict:
-    yaml, jinja2 = pytest.importorskip("yaml"), pytest.importorskip("jinja2")
-    functions = {
-        "compiler": lambda name: f"{name} compiler",
-        "pin_subpackage": lambda name, **_: name,
-        "pin_compatible": lambda name, **_: name,
-        "PYTHON": "python",
-        "PREFIX": "prefix",
-    }
-    return yaml.safe_load(jinja2.Template(text).render(functions))
-
-
-def test_the_recipe_needs_what_the_package_needs():
-    """With what draws reports, as conda knows no extras, and without PoCL."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    text = (ROOT / "setup.py").read_text()
-    [listed] = re.findall(r"^REQUIREMENTS = (\[.*?^\])", text, re.MULTILINE | re.DOTALL)
-    extra = project["optional-dependencies"]["report"]
-    needed = [*ast.literal_eval(listed), *extra, "pysam", "python", "htslib"]
-    names = {re.match(r"[\w.-]+", requirement)[0] for requirement in needed}
-    recipe = rendered((PACKAGING / "bioconda" / "meta.yaml").read_text())
-    run = {requirement.split()[0] for requirement in recipe["requirements"]["run"]}
-    assert run == {CONDA_NAMES.get(name, name) for name in names}
-    assert f"python {project['requires-python']}" in recipe["requirements"]["run"]
 
 
 IDENTITY = {f"GIT_{role}_{what}": "a@b.c" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -597,16 +446,6 @@ def test_a_change_that_no_commit_admits_fails_with_what_it_is(tree, capsys):
     assert code == 1 and "single: 40 of 40 reads differ: 40 mapq down only" in text
     assert "r0: c:1+ 5M NM 0 MAPQ 60 -> c:1+ 5M NM 0 MAPQ 50" in text
     assert "Records: changed 80 (why)" in text
-
-
-@pytest.mark.external("git")
-def test_a_change_that_a_commit_admits_is_shown(tree, capsys):
-    tree("Surer\n\nRecords: changed 40 (MAPQ)", **{"gassst/__init__.py": package(50)})
-    code, text = checked(tree, capsys)
-    assert code == 0 and "Surer: changed 40 (MAPQ)" in text and "80 reads differ" in text
-    tree("Go on\n\nRecords: same", **{"ext/a.h": "// a"})
-    code, text = checked(tree, capsys)  # that commit is the base now
-    assert code == 0 and "records: same as" in text and "80 reads in 2 sets" in text
 
 
 @pytest.mark.external("git")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import io
 import logging
 import multiprocessing
-import os
 import pickle
 import shutil
 import threading
@@ -17,13 +15,8 @@ import pysam
 import pytest
 
 import gassst
-from gassst.cli.parser import build_parser, subparser_of
-from gassst.cluster import run
 from gassst.errors import ParameterError, UsageError
-from gassst.model.options import options_of
 from gassst.model.params import MapParams, Scoring
-from gassst.reads.tags import TagSources
-from gassst.records.options import DuplicateRules, OutputFile, OutputOptions, RecordStyle
 
 # --- signatures -------------------------------------------------------------------------------------------------
 
@@ -149,47 +142,6 @@ def test_errors_name_the_parameter(small_index, options, message):
     assert (str(copy), copy.parameter) == (str(caught.value), caught.value.parameter)
 
 
-@pytest.mark.parametrize(
-    ("options", "parameter"),
-    [
-        ({"level": 11}, "level"),
-        ({"more_tags": ("ZZ",)}, "more_tags"),
-        ({"format_options": ("version=3.1",)}, "format_options"),
-        ({"unmapped_either": True}, "unmapped_either"),
-        ({"unmapped_mates_path": "m.fq"}, "unmapped_mates_path"),
-        ({"tags": ("NH",)}, "tags"),
-    ],
-    ids=str,
-)
-def test_errors_of_the_output_name_the_parameter_and_leave_no_file(
-    small_index, small_fastq, tmp_path, options, parameter
-):
-    mapper = gassst.Mapper(small_index, device="none")
-    with pytest.raises(ParameterError) as caught:
-        mapper.map_file(small_fastq, tmp_path / "o.bam", **options)
-    assert caught.value.parameter == parameter and str(caught.value).startswith(f"{parameter} ")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("call", ["map_file", "map_files", "mates", "source", "cluster"])
-def test_an_open_file_is_no_path(small_index, small_fastq, tmp_path, call):
-    """Its lines are no paths either, nor is what can be looked at once only."""
-    output = tmp_path / "out.sam"
-    mapper = gassst.Mapper(small_index, device="none")
-    name = os.fspath(small_fastq)
-    for odd in (io.StringIO(f"{name}\n"), io.BytesIO(), iter([name]), os.fsencode(name), 3, [3]):
-        calls = {
-            "map_file": lambda odd=odd: mapper.map_file(odd, output),
-            "map_files": lambda odd=odd: list(mapper.map_files([{"reads": odd, "output": output}])),
-            "mates": lambda odd=odd: mapper.map_file(small_fastq, output, mates=odd),
-            "source": lambda odd=odd: gassst.ReadSource.of(odd),
-            "cluster": lambda odd=odd: run._absolute(odd),
-        }
-        with pytest.raises(TypeError, match="^(neither a path nor a list of paths|not a path): "):
-            calls[call]()
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_file_that_is_not_there_is_a_file_not_found_error(small_index, small_fastq, tmp_path):
     mapper = gassst.Mapper(small_index, device="none")
     missing = tmp_path / "none.x"
@@ -213,17 +165,6 @@ def test_a_file_that_is_not_there_is_a_file_not_found_error(small_index, small_f
     with pytest.raises(gassst.errors.InputError) as other:
         gassst.Index.open(tmp_path)
     assert not isinstance(other.value, FileNotFoundError)
-
-
-def test_options_of_the_table_are_arguments_under_the_names_of_their_fields():
-    """Each with its flags. Without a default of its own a value is None, so that presets apply."""
-    actions = {action.dest: action for action in subparser_of(build_parser("map"), "map")._actions}
-    kinds = (MapParams, Scoring, TagSources, OutputFile, RecordStyle, OutputOptions, DuplicateRules)
-    table = [pair for kind in kinds for pair in options_of(kind)]
-    assert len(table) > 50
-    for field, option in table:
-        assert set(actions[field.name].option_strings) <= set(option.flags), field.name
-        assert actions[field.name].default in (None, field.default), field.name
 
 
 # --- context managers -------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 from collections import Counter
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -20,7 +19,7 @@ import gassst
 from gassst._core.error_cycles import errors_by_cycle
 from gassst.api.mapper import Mapper
 from gassst.cli.main import main
-from gassst.errors import InputError, UsageError
+from gassst.errors import InputError
 from gassst.model.layouts import HIT
 from gassst.model.stats import Stats
 from gassst.model.times import Times
@@ -235,16 +234,6 @@ def page(text) -> Page:
     return Page(text)
 
 
-def test_errors_by_cycle(page, stats):
-    rows = np.array(page.numbers("Errors by cycle"))
-    cycles = stats["cycles"]
-    assert rows[:, 0].tolist() == list(range(1, 251))
-    for column, name in enumerate(("reads", "mismatches", "insertions", "deletions"), 1):
-        assert rows[:, column].tolist() == cycles[name]
-    for column, name in enumerate(("mismatches", "insertions", "deletions"), 5):
-        assert rows[:, column] == pytest.approx(100 * np.divide(cycles[name], cycles["reads"]), abs=0.006)
-
-
 def test_needs_nothing_but_itself(text, page):
     assert not {tag for tag, *_ in page.attributes} & {"script", "link", "img", "iframe", "object", "image"}
     assert "<script" not in text and "@import" not in text
@@ -268,24 +257,6 @@ def test_text_is_escaped(stats, undrawn):
     shown = report.render({**stats, "run": run})
     assert not any(tag in shown for tag in ("<script>", "<b>", "<i>", "<u>"))
     assert Page(shown).definitions["command"] == run["command"]
-
-
-def test_command_gives_the_same_page_for_the_same_numbers(tmp_path, stats, text):
-    parser = argparse.ArgumentParser()
-    report.add_arguments(parser)
-    source, target = tmp_path / "stats.json", tmp_path / "report.html"
-    source.write_text(json.dumps(stats))
-    assert report.main(parser.parse_args([str(source), "-o", str(target)])) == 0
-    assert target.read_text(encoding="utf-8") == text
-    assert sorted(tmp_path.iterdir()) == [target, source]
-
-
-def test_a_broken_installation_is_one_line(monkeypatch):
-    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"`pip install gassst\[report\]`"):
-        report.render(Stats().as_dict())
 
 
 def changed(**changes) -> str:
@@ -534,14 +505,3 @@ def test_the_report_of_a_sheet_has_a_row_for_each_sample(sheet):
         assert float(shown["errors per mapped read"]) == pytest.approx(errors, abs=0.006)
     inserts = [row[head.index("insert size, median")] for row in rows]
     assert abs(int(inserts[0]) - 200) < 10 and abs(int(inserts[1]) - 500) < 10 and inserts[2] == "–"
-
-
-def test_no_histogram_of_a_sheet_adds_up_libraries(sheet):
-    text = (sheet / "s.html").read_text(encoding="utf-8")
-    page = Page(text)
-    assert "{'" not in text and "{&#x27;" not in text  # no dict of Python
-    assert not {"Insert sizes", "Edit distance", "Mapping quality", "Coverage"} & set(page.tables)
-    for title in ("Insert sizes", "Mismatches by cycle", "Coverage"):
-        assert page.headings.count(title) == 1
-    assert text.count("<figcaption>short</figcaption>") == 3
-    assert report.render(json.loads((sheet / "s.json").read_text())) == text

@@ -220,23 +220,6 @@ def test_no_damage_crashes_a_run_or_goes_unseen(request, small_reads, tmp_path, 
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-def flipped(path: Path, name: str = "following") -> None:
-    data = bytearray(path.read_bytes())
-    row = row_of(name)
-    data[int.from_bytes(data[row + 24 : row + 32], "little") + 1000] ^= 1
-    path.write_bytes(data)
-
-
-def test_a_run_fails_before_its_output_is_complete(copy, small_fastq, tmp_path):
-    flipped(copy)
-    output = tmp_path / "out.sam"
-    mapper = gassst.Mapper(copy, threads=2, device="none")
-    for _ in range(2):
-        with pytest.raises(IndexFormatError, match=r"ref\.gsi: damaged index: section following$"):
-            mapper.map_file(small_fastq, output)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["ref.gsi"]
-
-
 MAP = """
 from gassst.cli import main
 from gassst.runs.run import MappingRun

@@ -1,6 +1,5 @@
 """SAM, BAM and CRAM output, re-read with pysam and compared with records made from strings by other code."""
 
-import gzip
 import itertools
 import os
 import pickle
@@ -32,7 +31,6 @@ from gassst.errors import InputError, UsageError
 from gassst.files.contigs import Contigs
 from gassst.model.layouts import NO_SCORE, NO_SUBOPTIMAL
 from gassst.records import writer as sam
-from gassst.records.options import MORE_TAGS
 
 
 @pytest.fixture
@@ -106,28 +104,6 @@ def test_senseless_options_of_cram(tmp_path, world, name, option, message):
     with pytest.raises(UsageError, match=re.escape(message)):
         write(tmp_path / name, world, format_options=(option,))
     assert not visible_and_hidden(tmp_path)
-
-
-def test_bin_and_mate_fields(tmp_path, world, batch):
-    write(tmp_path / "out.bam", world, batch)
-    with pysam.AlignmentFile(tmp_path / "out.bam") as file:
-        for record in file:
-            begin, end = (record.reference_start, record.reference_end) if not record.is_unmapped else (-1, 0)
-            assert record.bin == reg2bin(begin, end)
-            assert (record.next_reference_id, record.next_reference_start, record.template_length) == (
-                -1,
-                -1,
-                0,
-            )
-
-
-def reg2bin(begin, end):
-    """SAM specification, section 5.3."""
-    end -= 1
-    for shift, first in ((14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)):
-        if begin >> shift == end >> shift:
-            return first + (begin >> shift)
-    return 0
 
 
 @pytest.mark.parametrize("edits", [0, 1, 127, 128, 129, 255, 256, 32768, 65535])
@@ -220,15 +196,6 @@ def test_names_that_sam_cannot_hold(tmp_path, world, name):
         write(tmp_path / "out.bam", world, batch)
 
 
-def test_reference_arrays_must_agree_with_the_header(world):
-    short = world.arrays._replace(planes=world.arrays.planes[:50])
-    other = world.arrays._replace(lengths=world.arrays.lengths + 1)
-    fewer = world.arrays._replace(starts=world.arrays.starts[:1], lengths=world.arrays.lengths[:1])
-    for arrays in (short, other, fewer):
-        with pytest.raises(ValueError):
-            sam.record_builder(world.header(), arrays)
-
-
 # Other programs' opinion
 
 
@@ -313,16 +280,6 @@ def test_sort_of_a_contig_too_long_for_bai(tmp_path):
         assert [r.reference_start for r in file.fetch("long", length - 100, length)] == [length - 50]
 
 
-def test_unmapped_reads_left_out_and_written_to_fastq(tmp_path, world, batch):
-    unmapped = tmp_path / "unmapped.fq.gz"
-    write(tmp_path / "out.sam", world, batch, no_unmapped=True, unmapped_path=unmapped)
-    expected = [f"@{n}\n{b}\n+\n{q}\n" for n, b, q, hits in batch.entries if not hits]
-    assert gzip.decompress(unmapped.read_bytes()).decode() == "".join(expected)
-    assert len(expected) == 12
-    assert lines_in(tmp_path / "out.sam") == [x for x in batch.lines() if x.split("\t")[1] != "4"]
-    assert visible_and_hidden(tmp_path) == ["out.sam", "unmapped.fq.gz"]
-
-
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("options", [{}, {"sort": True}, {"threads": 2}])
 def test_an_exception_leaves_what_was_there(tmp_path, world, batch, error, options):
@@ -400,16 +357,3 @@ def test_an_aborted_stream_does_not_look_complete(run_child):
     aborted, _ = run_child(ABORTED.format(last="sys.exit(1)")).communicate()
     assert complete.endswith(end_of_bgzf)
     assert not aborted.endswith(end_of_bgzf)
-
-
-def test_more_tags_are_those_asked_for(batch, world):
-    for tags in ((), ("X0",), ("NH", "HI"), MORE_TAGS):
-        builder = sam.record_builder(world.header(), world.arrays, sam.RecordStyle(more_tags=tags))
-        for record in to_aligned_segments(*batch.arrays, builder):
-            found = dict(record.get_tags())
-            expected = set() if record.is_unmapped else set(tags) - ({"mt"} if record.is_secondary else set())
-            assert {tag for tag in MORE_TAGS if tag in found} == expected
-            if "NH" in found and "X0" in found:
-                assert found["NH"] >= found["X0"]
-    with pytest.raises(UsageError, match="more_tags must be among X0, X1, NH, HI, mt"):
-        sam.record_builder(world.header(), world.arrays, sam.RecordStyle(more_tags=("ZZ",)))

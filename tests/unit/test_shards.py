@@ -144,15 +144,6 @@ def test_pairs_of_bam_stay_together(folder, name, n):
     assert found == [(*read, mate) for pair in pairs for mate, read in enumerate(pair, 1)]
 
 
-@pytest.mark.parametrize("n", PARTS)
-def test_parts_of_several_lanes(folder, n):
-    lanes = ["first.gz", "first", "same1"], ["second", "second.gz", "same2"]
-    shards = in_parts(folder, n, *lanes)
-    assert [read for shard in shards for read in shard] == read(folder, *lanes)
-    if n in (2, 3):
-        assert all(shards)
-
-
 def test_what_has_no_parts(folder, tmp_path):
     import gzip
 

@@ -83,22 +83,6 @@ def test_reads_lie_where_their_names_say(tmp_path, genome, error, length):
             assert subs + ins + dels == 0
 
 
-def test_substitutions_are_counted_exactly_and_always_change_the_base(tmp_path, genome):
-    fasta, contigs = genome
-    reads = simulated(tmp_path, fasta, "-n", 2000, "-l", 100, "-e", 0.2, "--indel-share", 0)
-    changes, total = Counter(), 0
-    for name, sequence, _ in reads:
-        _, contig, start, end, strand, subs, *_ = truth_of(name)
-        template = forward(contigs[contig][start - 1 : end], strand)
-        different = [(a, b) for a, b in zip(template, sequence, strict=True) if a != b]
-        assert len(different) == subs
-        changes.update(different)
-        total += subs
-    assert total / 200_000 == pytest.approx(0.2, abs=0.005)
-    assert len(changes) == 12
-    assert max(changes.values()) < 1.2 * min(changes.values())
-
-
 def test_error_rates_and_indel_lengths_are_those_of_the_thesis():
     n, length, rate = 20_000, 100, 0.05
     errors = simulate.draw_errors(np.random.default_rng(3), n, length, rate, 0.2)

@@ -4,7 +4,6 @@ import gzip
 import os
 import threading
 
-import numpy as np
 import pysam
 import pytest
 from map_runs import lines_of
@@ -125,67 +124,3 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch, reference, batches, at)
     with pytest.raises(OutputError, match="cannot write .*out.bam: No space left on device"):
         write(tmp_path / "out.bam", reference, batches, sort=True, sort_memory=1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_what_does_not_fit_is_refused(reference, batches):
-    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    bam = builder.encode(sam.HitBatch(*batches[0]), bam=True)
-    keys, ends = compiled.sort_keys(bam, bam.records)
-    order = np.argsort(keys, kind="stable")
-    gathered, new_ends = compiled.gather([(ends, bam)], order)
-    assert len(gathered) == len(bam)
-    for bad in (np.full_like(order, len(order)), np.full_like(order, -1), order[:-1]):
-        with pytest.raises(ValueError):
-            compiled.gather([(ends, bam)], bad)
-    for bad in (ends[:-1], ends[::-1].copy(), ends + np.uint64(1)):
-        with pytest.raises(ValueError):
-            compiled.gather([(bad, bam)], order[: len(bad)])
-        with pytest.raises(ValueError):
-            compiled.index_entries(gathered, bad)
-    for n in (bam.records - 1, bam.records + 1):
-        with pytest.raises(ValueError):
-            compiled.sort_keys(bam, n)
-    index = compiled.BamIndex(2, 5000, False, 0)
-    blocks = np.arange(2 + len(bam) // 0xFF00, dtype=np.uint64)
-    entries = compiled.index_entries(gathered, new_ends)
-    with pytest.raises(ValueError, match="do not fit"):
-        index.add(entries, blocks[:1], 0xFF00)
-    with pytest.raises(ValueError, match="out of order"):
-        index.add(entries[::-1].copy(), blocks, 0xFF00)
-
-
-def test_runs_on_disk_are_the_same_runs(tmp_path, reference, batches):
-    builder = sam.record_builder(header_of(reference, None), arrays_of(reference))
-    bam = builder.encode(sam.HitBatch(*batches[0]), bam=True)
-    run = runs.Run.of(bam, bam.records, np.arange(bam.records, dtype=np.uint64))
-    on_disk = runs.RunOnDisk.written(str(tmp_path / "run"), run)
-    keys = np.array([0, *run.keys[[0, 5, -1]], run.keys[5] + 1, 2**64 - 1], np.uint64)
-    for found, expected in zip(on_disk.bounds(keys), run.bounds(keys), strict=True):
-        assert found.tolist() == expected.tolist()
-    for first, last in ((0, 0), (0, 7), (3, 9), (9, len(run)), (len(run), len(run))):
-        for name in ("keys", "ends", "data", "templates"):
-            expected = getattr(run.part(first, last), name)
-            assert getattr(on_disk.part(first, last), name).tolist() == expected.tolist()
-    with open(on_disk.path, "r+b") as file:
-        file.truncate(100)
-    with pytest.raises(OSError, match="cut short"):
-        on_disk.part(0, 9)
-
-
-@pytest.mark.parametrize("size", [1, 8, 1 << 20])
-def test_ranges_hold_all_records_once_and_in_order(monkeypatch, size):
-    """However many records tie: a range is never longer than it is asked for by more than a run."""
-    monkeypatch.setattr(runs, "SAMPLE", 1)
-    rng = np.random.default_rng(5)
-    made = [
-        runs.Run(
-            keys, np.arange(1, len(keys) + 1, dtype=np.uint64), np.full(len(keys), i, np.uint8), keys[:0]
-        )
-        for i, keys in enumerate(np.sort(rng.integers(0, 9, n).astype(np.uint64)) for n in (0, 40, 1, 300, 7))
-    ]
-    expected = sorted((key, i) for i, run in enumerate(made) for key in run.keys.tolist())
-    pieces = [part.pieces(made) for part in runs.ranges(made, size)]
-    keys = [sorted((key, int(run.data[0])) for run in part for key in run.keys.tolist()) for part in pieces]
-    assert [pair for part in keys for pair in part] == expected
-    assert max(map(len, keys)) <= size + 300
-    assert (len(keys) == 1) == (size > 1000)

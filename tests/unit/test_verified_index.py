@@ -62,12 +62,6 @@ def test_who_builds_an_index_need_not_read_it(small_index, reads, tmp_path, part
     assert len(reads) >= 1
 
 
-def test_a_file_that_has_taken_the_place_of_what_was_written_is_read(index, reads):
-    SeedIndex.open(index).trust(0)
-    check(index)
-    assert len(reads) == 1
-
-
 def test_what_is_written_later_is_found_although_the_file_looks_as_old(index, reads):
     check(index)
     before = os.stat(index)
