@@ -1,10 +1,11 @@
-"""What changed between two mappings of the same reads: which became mapped, moved, better or surer.
+"""What changed between two mappings of the same reads: which became mapped, moved, better, surer, or right.
 
     python scripts/check/samdiff.py before.bam after.bam --list 5
 
 Primary alignments only. The two files may hold the reads in different orders; in the same order, none but the current
 read is in memory. Clipped bases are added back to positions; `better` and `worse` compare NM, at the same place or
-another. `gassst evaluate` says which reads are correct.
+another. Where read names hold the truth, as for `gassst evaluate`, `nearer` and `farther` count every change of the
+distance to it, `became_right` and `became_wrong` those that cross the tolerance.
 """
 
 from __future__ import annotations
@@ -13,17 +14,24 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
+import numpy as np
 import pysam
 
+from gassst.errors import InputError
+from gassst.tools.truth import NameFormat, PrimaryRecords, detect
+
 CONFIDENT = 20
-TOLERANCE = 10  # bases: still the same place
+TOLERANCE = 10  # bases: still the same place, or right
+FAR = 1 << 40  # unmapped, or on another contig or strand
 NOT_PRIMARY = 0x900
 CLIPS = (pysam.CSOFT_CLIP, pysam.CHARD_CLIP)
 KINDS = (
     "only_in_a", "only_in_b", "became_mapped", "became_unmapped", "moved", "realigned", "better", "worse",
-    "mapq_up", "mapq_down", "became_confident", "became_doubtful",
+    "mapq_up", "mapq_down", "became_confident", "became_doubtful", "nearer", "farther", "became_right",
+    "became_wrong",
 )  # fmt: skip
 
 
@@ -49,18 +57,20 @@ class Primary(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A read before and after, and how it changed."""
+    """A read before and after, how it changed, and its distances to the truth, if that is known."""
 
     before: Primary | None
     after: Primary | None
     kinds: list[str]
+    off: list[int]
 
     @property
     def key(self) -> tuple[str, int]:
         return (self.before or self.after).key
 
     def __str__(self) -> str:
-        return f"{self.key[0]}: {self.before or 'absent'} -> {self.after or 'absent'}"
+        off = [f" ({'far' if off == FAR else off} off)" for off in self.off] or ["", ""]
+        return f"{self.key[0]}: {self.before or 'absent'}{off[0]} -> {self.after or 'absent'}{off[1]}"
 
 
 def clipped(runs) -> int:
@@ -133,9 +143,33 @@ def compare(a: Primary | None, b: Primary | None) -> list[str]:
     return kinds
 
 
+def distance(record: Primary | None, form: NameFormat) -> int:
+    """Bases between a record and the truth in its name; FAR if unmapped, or on another contig or strand."""
+    if record is None or not record.is_mapped:
+        return FAR
+    (name, mate), (contig, is_reverse) = record.key, record.where
+    columns = (np.array([value]) for value in (mate << 6, contig, record.start, record.end, record.mapq))
+    truth = form.truth(PrimaryRecords([name], *columns), "alignments")
+    if truth.contig[0] != contig or truth.strand[0] not in (0, -1 if is_reverse else 1):
+        return FAR
+    by_end = truth.strand[0] == 0 and is_reverse
+    return abs(int(record.end - truth.end[0] if by_end else record.start - truth.start[0]))
+
+
 def changes(a: str, b: str) -> Iterator[Change]:
     """Every read of either file, changed or not. Raises OSError and ValueError."""
-    yield from (Change(*both, compare(*both)) for both in pairs(primaries(a), primaries(b)))
+    form: NameFormat | None = None
+    for number, both in enumerate(pairs(primaries(a), primaries(b))):
+        if number == 0:
+            with suppress(InputError):
+                form = detect((both[0] or both[1]).key[0], "")
+        kinds = compare(*both)
+        off = [distance(record, form) for record in both] if form and both[0] != both[1] else []
+        if off and off[0] != off[1]:
+            kinds.append("nearer" if off[1] < off[0] else "farther")
+            if (off[0] <= TOLERANCE) != (off[1] <= TOLERANCE):
+                kinds.append("became_right" if off[1] <= TOLERANCE else "became_wrong")
+        yield Change(*both, kinds, off)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -147,6 +147,18 @@ def test_samdiff_names_every_change(tmp_path, order):
     assert found == EXPECTED
 
 
+def test_samdiff_knows_nearer_from_farther(tmp_path):
+    """The truth of every read is base 101 on the forward strand."""
+    names = [f"s{i},one,101,150,+,0,0,0" for i in range(1, 5)]
+    a = write(tmp_path / "a.bam", [record(n, s) for n, s in zip(names, (101, 105, 0, 101), strict=True)])
+    b = write(tmp_path / "b.bam", [record(n, s) for n, s in zip(names, (3000, 103, 101, 101), strict=True)])
+    found = [(change.kinds, change.off) for change in samdiff.changes(str(a), str(b))]
+    assert found == [
+        (["moved", "farther", "became_wrong"], [0, 2899]), (["realigned", "nearer"], [4, 2]),
+        (["became_mapped", "nearer", "became_right"], [samdiff.FAR, 0]), ([], []),
+    ]  # fmt: skip
+
+
 def test_figures_are_of_one_commit_and_resume(tmp_path, monkeypatch):
     """A real library and simulated pairs, gassst alone; parts that are there are not measured again."""
     monkeypatch.setattr(figures, "PEERS", ())
