@@ -10,7 +10,7 @@ import pytest
 from text_bases import COMPLEMENT
 
 from gassst.errors import InputError, UsageError
-from gassst.tools import simulate
+from gassst.tools import foreign, simulate
 from gassst.tools.profiles import Fitted
 
 
@@ -235,3 +235,153 @@ def test_unusable_references_are_refused(tmp_path, fasta, message):
 def test_senseless_arguments_are_refused(tmp_path, genome, options):
     with pytest.raises(UsageError):
         run(genome[0], "-n", 1, "-o", tmp_path / "o.fq", *options)
+
+
+LENGTH = 150
+
+
+@pytest.fixture(scope="module")
+def contig(tmp_path_factory):
+    sequence = "".join(np.random.default_rng(1).choice(list("ACGT"), 40_000))
+    path = tmp_path_factory.mktemp("contig") / "g.fa"
+    path.write_text(f">c\n{sequence}\n")
+    return str(path), sequence
+
+
+def mates_of(tmp_path, fasta, *arguments, mates=2):
+    """[(name, bases, qualities)] of each mate."""
+    paths = [tmp_path / f"{mate}.fq" for mate in range(mates)]
+    parser = argparse.ArgumentParser()
+    simulate.add_arguments(parser)
+    outputs = [word for path in paths for word in ("-o", path)]
+    simulate.main(parser.parse_args([str(word) for word in (fasta, *arguments, *outputs)]))
+    lines = [path.read_text().split("\n") for path in paths]
+    return [list(zip((n[1:] for n in t[::4]), t[1::4], t[3::4], strict=False)) for t in lines]
+
+
+def place_of(name, mate):
+    start, end, strand, *errors = name.split(",")[2:][6 * mate : 6 * mate + 6]
+    return int(start), int(end), strand, list(map(int, errors))
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02])
+def test_a_read_is_its_insert_and_then_the_adapter(tmp_path, contig, error):
+    fasta, sequence = contig
+    options = ("-n", 400, "-l", LENGTH, "-e", error, "--inserts", "40,145", "--adapter", "nextera")
+    inserts = []
+    for mate, reads in enumerate(mates_of(tmp_path, fasta, *options)):
+        adapter = foreign.ADAPTERS["nextera"][mate]
+        for name, bases, qualities in reads:
+            start, end, strand, (subs, ins, dels) = place_of(name, mate)
+            own = end - start + 1 + ins - dels
+            assert len(bases) == len(qualities) == LENGTH
+            template = forward(sequence[start - 1 : end], strand)
+            assert edlib.align(bases[:own], template, mode="NW")["editDistance"] <= subs + ins + dels
+            if error == 0:
+                assert bases[own:].startswith(adapter[: LENGTH - own])
+                inserts.append(own)
+    if error == 0:
+        assert min(inserts) == 40 and max(inserts) == 145
+
+
+def test_bad_tails_and_poly_g_have_their_shares(tmp_path, contig):
+    options = ("-n", 2000, "-l", 100, "-e", 0, "--bad-tails", 0.3, "--poly-g", 0.2)
+    (reads,) = mates_of(tmp_path, contig[0], *options, mates=1)
+    bad = [q for _, _, q in reads if "#" in q]
+    assert 0.26 < len(bad) / len(reads) < 0.34
+    assert all(q.index("#") >= 50 and set(q[q.index("#") :]) == {"#"} for q in bad)
+    truths = [place_of(name, 0) for name, *_ in reads]
+    own = [end - start + 1 + ins - dels for start, end, _, (_, ins, dels) in truths]
+    assert 0.17 < sum(n < 100 for n in own) / len(reads) < 0.23
+    assert all(
+        set(bases[n:]) <= {"G", *"ACT"[: 3 * ("#" in q)]} for n, (_, bases, q) in zip(own, reads, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--adapter", "nextera"], ["--adapter", "ACGN", "--inserts", "40,90"],
+        ["--adapter", "A,C,G", "--inserts", "40,90"], ["--adapter", "A,", "--inserts", "40,90"],
+        ["--inserts", "90,40", "--adapter", "A"], ["--inserts", "90", "--adapter", "A"],
+        ["--bad-tails", "1.5"], ["--poly-g", "-1"],
+    ],
+)  # fmt: skip
+def test_senseless_adapters_are_refused(tmp_path, contig, options):
+    with pytest.raises(UsageError):
+        mates_of(tmp_path, contig[0], "-n", 1, "-l", 50, "-e", 0, *options, mates=1)
+
+
+END, DECAY, INSIDE = 0.4, 0.25, 0.02
+
+
+def damaged(tmp_path, contig, *arguments):
+    """(bases, what they copy) of each read, in the direction of the read."""
+    path = tmp_path / "reads.fq"
+    parser = argparse.ArgumentParser()
+    simulate.add_arguments(parser)
+    simulate.main(parser.parse_args([contig[0], *map(str, arguments), "-o", str(path)]))
+    lines = path.read_text().split("\n")
+    found = []
+    for name, bases, qualities in zip(lines[::4], lines[1::4], lines[3::4], strict=False):
+        assert len(bases) == len(qualities)
+        start, end, strand = name.split(",")[2:5]
+        template = contig[1][int(start) - 1 : int(end)]
+        found.append((bases, template if strand == "+" else template.translate(COMPLEMENT)[::-1]))
+    return found
+
+
+def expected(distance):
+    return INSIDE + (END - INSIDE) * (1 - DECAY) ** distance
+
+
+@pytest.mark.parametrize("protocol", ["double", "single"])
+def test_deaminated_bases_have_their_shares_by_distance_from_the_ends(tmp_path, contig, protocol):
+    options = ("-n", 16_000, "-l", 90, "-e", 0, "--inserts", "30,90")
+    damage = "--damage", f"{protocol},{END},{DECAY},{INSIDE}"
+    seen, deaminated = Counter(), Counter()
+    for bases, template in damaged(tmp_path, contig, *options, *damage):
+        assert 30 <= len(bases) == len(template) <= 90
+        for i, (base, copied) in enumerate(zip(bases, template, strict=True)):
+            far = len(bases) - 1 - i
+            if copied == "C":
+                nearest = min(i, far) if protocol == "single" else i
+                seen["C", nearest] += 1
+                deaminated["C", nearest] += base == "T"
+                assert base in "CT"
+            elif copied == "G" and protocol == "double":
+                seen["G", far] += 1
+                deaminated["G", far] += base == "A"
+                assert base in "GA"
+            else:
+                assert base == copied
+    for base in "CG" if protocol == "double" else "C":
+        for distance in (0, 1, 2, 5, 10, 14):
+            n, share = seen[base, distance], expected(distance)
+            deviation = (share * (1 - share) / n) ** 0.5
+            assert abs(deaminated[base, distance] / n - share) < 4 * deviation
+
+
+def test_reads_end_where_their_inserts_end_or_after_the_length_asked_for(tmp_path, contig):
+    reads = damaged(tmp_path, contig, "-n", 3000, "-l", 60, "-e", 0, "--inserts", "30,90")
+    assert all(bases == template for bases, template in reads)
+    lengths = Counter(len(bases) for bases, _ in reads)
+    assert set(lengths) == set(range(30, 61))
+    assert 0.45 < lengths[60] / len(reads) < 0.57  # 31 of 61 inserts are that long
+
+
+def test_damage_is_at_the_ends_of_the_fragment_not_of_a_shorter_read(tmp_path, contig):
+    reads = damaged(
+        tmp_path, contig, "-n", 3000, "-l", 50, "-e", 0, "--inserts", "90,90", "--damage", "double,1,1,0"
+    )
+    for bases, template in reads:
+        assert bases == template[0].replace("C", "T") + template[1:]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "both", "double,0.3", "double,0.3,0.3,1.1", "double,0.3,-1,0", "single,a,b,c", "0.3,0.3,0", "double,nan,0,0"],
+)  # fmt: skip
+def test_senseless_damage_is_refused(tmp_path, contig, value):
+    with pytest.raises(UsageError, match="--damage"):
+        damaged(tmp_path, contig, "-n", 1, "-l", 50, "-e", 0, "--damage", value)
