@@ -82,13 +82,6 @@ def test_a_part_of_a_read_is_worth_what_it_is_worth_alone():
     assert letters(reads, begin, end) == pytest.approx(letters(parts))
 
 
-def test_random_words_are_worth_four_letters_and_repeats_fewer():
-    rng = np.random.default_rng(10)
-    assert np.mean(letters([bf.random_bases(rng, 100) for _ in range(200)])) > 3.95
-    assert letters([b"CT" * 50])[0] < 1.3 < letters([b"ACGGT" * 20])[0] < 2.5
-    assert letters([b""]) == [4.0]
-
-
 @pytest.fixture(scope="module")
 def repeats() -> tuple[gassst.Index, bytes]:
     """Random bases, and among them 40 stretches of A and T alone."""

@@ -78,8 +78,3 @@ def test_mates_in_one_copy_name_each_other(template, options):
             else:
                 assert not mate.is_secondary and record.is_secondary
     assert found == {(is_first, copy) for is_first in (True, False) for copy in template.copies}
-
-
-def test_primaries_name_each_other_whatever_else_is_listed(template):
-    alone, many = ([r for r in template.records(max_hits=k) if not r.is_secondary] for k in (1, 20))
-    assert [r.to_string() for r in alone] == [r.to_string() for r in many]

@@ -187,24 +187,3 @@ def test_all_local_alignments_down_to_the_least_score(copies):
 def test_no_further_place_scores_less_than_is_asked_for(copies, options):
     scoring = gassst.Scoring(min_score=133)
     assert copies.found(scoring=scoring, **options) == copies.least(133)
-
-
-def test_the_first_record_is_that_of_a_run_without_copies(copies):
-    one, many = (
-        next(
-            iter(gassst.Mapper(copies.index, device="none", max_hits=k).map([("r", copies.read, "I" * 150)]))
-        )
-        for k in (1, 9)
-    )
-    assert one.to_string() == many.to_string()
-
-
-def test_paf_says_the_same_of_each_part(world, tmp_path):
-    for bases in split_reads(world).values():
-        records = world.records(tmp_path, bases)
-        gassst.Mapper(world.index, device="none").map_file(tmp_path / "r.fq", tmp_path / "r.paf")
-        lines = [line.split("\t") for line in (tmp_path / "r.paf").read_text().splitlines()]
-        found = [dict(tag.split(":", 1) for tag in line[12:]) for line in lines]
-        assert [tags.get("XS", "i:0") for tags in found] == [
-            f"i:{record.get_tag('XS') if record.has_tag('XS') else 0}" for record in records
-        ]

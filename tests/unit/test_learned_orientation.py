@@ -52,13 +52,6 @@ def test_pairs_are_proper_in_the_orientation_that_most_have(world, orientation, 
     assert sum(int(record.split("\t")[1]) & 2 > 0 for record in found) > 0.9 * len(found)
 
 
-def test_an_insert_size_that_is_given_is_of_mates_that_face_each_other(world):
-    genome, index = world
-    mates = pairs_of(genome, "rf", 300)
-    given = {"insert": (400.0, 20.0)}
-    assert records(index, mates, **given) == records(index, mates, orientation="fr", **given)
-
-
 @pytest.mark.parametrize(
     "counts, expected", [((70, 60, 0), "fr"), ((70, 71, 0), "rf"), ((9, 0, ENOUGH_PAIRS - 1), "fr")]
 )

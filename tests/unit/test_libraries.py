@@ -245,28 +245,6 @@ def test_a_change_is_told_once_and_all_libraries_are_listed(index, files, tmp_pa
     assert "libraries" in text and all(library_text(library) in text for library in libraries)
 
 
-def test_a_library_without_a_change_is_one(index, genome, tmp_path, caplog):
-    reads = pairs(genome, 5, 2000, **BODY, errors=0.01)
-    for k in (1, 2):
-        (tmp_path / f"{k}.fa").write_text("".join(f">{read[0]}\n{read[k].decode()}\n" for read in reads))
-    mapper = gassst.Mapper(index, device="none", threads=1)
-    with caplog.at_level(logging.WARNING):
-        stats = mapper.map_file([tmp_path / "1.fa"], tmp_path / "a.sam", mates=[tmp_path / "2.fa"])
-    assert not caplog.records
-    (library,) = stats.run["libraries"]
-    assert library["reads"] == 4000 and library["share"] == 1
-    assert "libraries" not in summary(stats, 1.0)
-
-
-def test_a_model_that_is_given_fixes_the_library(index, files, tmp_path, caplog):
-    model = InsertModel.given("fr", 150, 10)
-    mapper = gassst.Mapper(index, device="none", threads=1)
-    with caplog.at_level(logging.WARNING):
-        stats = mapper.map_file([files[0]], tmp_path / "a.sam", mates=[files[1]], insert=model)
-    assert not [record for record in caplog.records if "library" in record.getMessage()]
-    assert [library["reads"] for library in stats.run["libraries"]] == [stats.reads]
-
-
 def model(mean=300.0, sd=30.0, rate=0.01, orientation="fr"):
     errors = UNKNOWN_LIBRARY if rate is None else ErrorRate(rate, 500.0)
     return InsertModel(orientation, mean, sd, 100, 500, 400, errors)

@@ -7,10 +7,7 @@ import pytest
 from text_bases import random_bases
 
 import gassst
-from gassst._core.read_search import ReadSearch
-from gassst.errors import IndexFormatError
 from gassst.model.params import MAX_READ_LENGTH
-from gassst.search import host
 
 GENOME = 12_000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -57,18 +54,3 @@ def test_longest_reads_map_end_to_end_at_both_ends(genome, index):
     reads = [genome[:MAX_READ_LENGTH], genome[-MAX_READ_LENGTH:]]
     found = gassst.Mapper(index, device="none", mode="global").map(reads)
     assert [s.reference_start for s in found] == [0, GENOME - MAX_READ_LENGTH]
-
-
-def test_only_a_checksum_says_that_an_index_is_damaged(genome, index, tmp_path, monkeypatch):
-    class Outside(ReadSearch):
-        def place(self, *_):
-            raise IndexError("candidate 0 lies outside the reads or the reference")
-
-    content = bytearray(index.read_bytes())
-    content[-1] ^= 1
-    damaged = tmp_path / "damaged.gsi"
-    damaged.write_bytes(content)
-    monkeypatch.setattr(host, "ReadSearch", Outside)
-    for path, error in ((index, IndexError), (damaged, IndexFormatError)):
-        with pytest.raises(error):
-            list(gassst.Mapper(path, device="none").map([genome[100:190]] * 100))

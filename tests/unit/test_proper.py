@@ -70,8 +70,3 @@ def test_the_window_holds_both_its_ends(template, proper):
     insert = InsertModel("fr", 200.0, 30.0, 100, 300)
     assert _read_search.flag_proper(hits, cigars, mate, STARTS, insert) == proper
     assert (hits["flag"] == 2 * proper).all()
-
-
-def test_no_rows_no_pairs():
-    nothing = np.empty(0, HIT), np.empty(0, np.uint32), np.empty(0, np.uint8)
-    assert _read_search.flag_proper(*nothing, STARTS, InsertModel.given("fr", 5, 2)) == 0

@@ -12,7 +12,7 @@ import gassst
 from gassst._core.read_search import chance_hits
 from gassst._core.seeds import cheapest_path
 from gassst.frozen import replace
-from gassst.index.miss_model import MISS_ERRORS, Stage, stage_misses
+from gassst.index.miss_model import Stage, stage_misses
 from gassst.model.params import MapParams
 from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY, ErrorRate
@@ -39,22 +39,6 @@ def seed_offsets(m: int, stage: Stage) -> list[int]:
     """Where the seeds of a stage begin in a read of `m` bases, ascending (as `gassst._core.seeds.Seeds` has it)."""
     room, gaps = m - stage.length, stage.number - 1
     return [j * room // gaps if gaps else room // 2 for j in range(0, stage.number, stage.every)]
-
-
-def test_published_values():
-    """Rizk Figure 4.3: 200 bases with 20 errors."""
-    assert miss_probability(200, 20, 19) == pytest.approx(0.0066, abs=5e-5)
-    assert miss_probability(200, 20, 20) == pytest.approx(0.0149, abs=5e-5)
-
-
-@pytest.mark.parametrize("m, r, w", [(36, 3, 12), (50, 5, 14), (100, 10, 18)])
-def test_miss_probability_is_what_simulation_shows(m, r, w):
-    rng = np.random.default_rng(1)
-    misses = 0
-    for _ in range(4000):
-        errors = np.sort(rng.choice(m, r, replace=False))
-        misses += max(np.diff(np.concatenate([[-1], errors, [m]])) - 1) < w
-    assert misses / 4000 == pytest.approx(miss_probability(m, r, w), abs=0.03)
 
 
 def test_default_errors_grow_with_the_read_and_shrink_with_the_genome():
@@ -226,17 +210,6 @@ def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
     assert shares == pytest.approx(exact, rel=1e-9, abs=1e-13)
 
 
-def test_a_plan_knows_what_its_stages_lose():
-    plan, library = SearchPlan(MapParams(), 11, 14_000_000), ErrorRate(0.02, 100.0)
-    plan.prepare(np.array([12, 100], np.uint32))
-    lost = plan.lost_of(library)
-    assert (lost[..., 12] == 1).all() and (lost[:, 0, 100] == 1).all()
-    stages, shares = plan.plan(100).stages, library.shares(np.array([100]), MISS_ERRORS)[0]
-    for i in range(1, plan.MAX_STAGES):
-        best = [min(stage_miss(100, e, stage) for stage in stages[:i]) for e in range(MISS_ERRORS)]
-        assert lost[0, i, 100] == pytest.approx(1 - ((1 - np.array(best)) * shares).sum(), rel=1e-12)
-
-
 @pytest.mark.parametrize("m", [36, 50, 100, 151])
 def test_fewer_overlapping_seeds_come_before_more_and_settle_less(m):
     plan = SearchPlan(MapParams(sensitivity=3), 13, 14_000_000)
@@ -289,12 +262,6 @@ def test_all_hits_without_a_cap_keep_a_seed_free_of_errors(m, errors):
     assert stage.disjoint
     assert stage.number > errors
     assert stage.length * stage.number <= m
-
-
-def test_lossless_seeds_are_disjoint_and_one_more_than_the_errors():
-    plan = SearchPlan(MapParams(all_hits=True, seed_length=10, min_identity=92), 11, 10**6).plan(50)
-    assert plan.errors == 4
-    assert plan.stages == (Stage(10, 5, True),)
 
 
 def test_levels_limit_occurrences_and_step_over_overlapping_seeds():

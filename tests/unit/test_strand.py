@@ -8,7 +8,6 @@ import pytest
 from text_bases import reverse_complement
 
 import gassst
-from gassst.cli.main import main
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.in_memory import batch_of_pairs
@@ -70,14 +69,6 @@ def test_reads_of_the_other_strand_have_no_position(genome, index, mode):
         assert [record.is_unmapped for record in found] == [strand == "-"] * 40 + [strand == "+"] * 40
 
 
-def test_an_adapter_is_cut_on_either_strand(genome, index):
-    adapter = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA"
-    reads = [(name, bases + adapter, None) for name, bases, _ in reads_in(genome, 12_000, reverse=True)]
-    found = mapped(index, reads, strand="-")
-    assert [str(record) for record in found] == [str(record) for record in mapped(index, reads)]
-    assert {record.cigarstring for record in found} >= {"33S80M"}
-
-
 def pairs_in(genome, first, reverse, orientation="fr", n=300):
     draw, one, two = random.Random(2), [], []
     for i in range(n):
@@ -128,17 +119,6 @@ def test_converted_reads_too(genome):
     reads = [(name, bases.replace("C", "T"), None) for name, bases, _ in reads_in(genome, 12_000)]
     assert not any(r.is_unmapped for r in mapped(index, reads, strand="+", meth="directional"))
     assert all(r.is_unmapped for r in mapped(index, reads, strand="-", meth="directional"))
-
-
-def test_on_the_command_line(tmp_path, capfd, genome):
-    (tmp_path / "ref.fa").write_text(f">c\n{genome}\n")
-    (tmp_path / "r.fa").write_text("".join(f">{n}\n{s}\n" for n, s, _ in reads_in(genome, COPY.start)))
-    for strand, flags in (("+", {"0"}), ("-", {"16"})):
-        line = ["map", "-q", "--device", "none", "--strand", strand, "ref.fa", "r.fa"]
-        line[-2:] = [str(tmp_path / name) for name in line[-2:]]
-        assert main(line) == 0
-        records = [text.split("\t") for text in capfd.readouterr().out.splitlines() if text[0] != "@"]
-        assert {record[1] for record in records} == flags
 
 
 def test_pairs_of_converted_reads_are_learned_from_as_they_are_mapped(genome):
