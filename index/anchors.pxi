@@ -69,7 +69,7 @@ def anchors_of(packed, lookup, uint16_t width, uint16_t number, const uint32_t[:
             capped[i] = seeds.limit_read(i, &caps[0], &clipped[i])
         lookup.copy_positions(seeds)
         for i in range(n):
-            read = read_t(<uint32_t>i, flip[i], 0, keys_t(NULL, 0, 0), keys_t(NULL, 0, 0))
+            read = read_t(<uint32_t>i, flip[i], 0, keys_t(NULL, 0, 0))
             seeds.gather_read(&view, i, &read, out)
     kinds = np.uint32, np.int64, np.uint16, np.uint16
     return (*[array_of(out.rooms[i].p, out.n, kinds[i]) for i in range(4)], clipped.base, capped.base,
@@ -86,16 +86,13 @@ cdef inline bint is_among(keys_t *known, uint64_t key, bint restart) noexcept no
 
 
 cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, const columns_t *out) noexcept nogil:
-    """Anchors of the sorted keys of a read that are in no scored bucket and on no rejected diagonal; returns how many.
-
-    The whole band of a scored bucket is known.
-    """
+    """Anchors of the sorted keys of a read that are in none of the buckets seen before; returns how many."""
     # Locals: the compiler cannot know that what is written does not change them.
     cdef uint32_t *read_strand = out.read_strand
     cdef coordinate_t *diagonal = out.diagonal
     cdef uint16_t *offset = out.offset
     cdef uint16_t *length = out.length
-    cdef keys_t scored = read.scored, rejected = read.rejected
+    cdef keys_t seen = read.seen
     cdef uint32_t forward = read.number << 1, flip = read.flip
     cdef int shift = read.shift
     cdef Py_ssize_t i, m = 0
@@ -113,11 +110,10 @@ cdef Py_ssize_t merge_anchors(const uint64_t *keys, Py_ssize_t n, read_t *read, 
                 continue
         # A position of a forged index may lie before the read's first base: nothing of that difference is a strand.
         own, here = forward | ((strand_of_key(place) & 1) ^ flip), place_of_key(place)
-        if scored.n or rejected.n:
+        if seen.n:
             restart = own != strand
             strand = own
-            if is_among(&scored, place_key(own, here >> shift), restart) | is_among(
-                    &rejected, place_key(own, here), restart):
+            if is_among(&seen, place_key(own, here >> shift), restart):
                 continue
         read_strand[m] = own
         diagonal[m] = here

@@ -285,14 +285,8 @@ class PlainReads(PlainPairs):
 
     def __init__(self, text, reads, flip, plan, given_up, narrow, further=0):
         super().__init__(text, [], reads, [0] * len(reads), flip, [], plan, None, 0, given_up)
-        self.narrow, self.further, self.rejected = narrow, further, [set() for _ in reads]
+        self.narrow, self.further = narrow, further
         self.candidates = self.entered = self.passed = 0
-
-    def needs(self, r, stage):
-        goes_on = super().needs(r, stage)
-        if not goes_on:
-            self.rejected[r] = set()
-        return goes_on
 
     def run_stage(self, stage, goes_on):
         anchors = {}
@@ -302,7 +296,6 @@ class PlainReads(PlainPairs):
                 row
                 for row in self.anchors_of(r, stage)
                 if (row[0], row[1] >> self.plan.shift) not in self.known[r]
-                and row[:2] not in self.rejected[r]
             ]
             self.candidates += len(anchors[r])
             self.looked[r] |= 1 << stage
@@ -313,6 +306,7 @@ class PlainReads(PlainPairs):
         kept = {r: [row for row in rows if not self.rejects(r, row)] for r, rows in others.items()}
         self.passed += sum(map(len, kept.values()))
         self.score(self.all_buckets(kept))
+        self.tried |= self.all_buckets(anchors)  # a bucket is looked at once, whether it is scored or not
 
     def is_tried(self, row):
         return (row[0], row[1] >> self.plan.shift) in self.tried
@@ -321,10 +315,7 @@ class PlainReads(PlainPairs):
         """Whether no alignment within the limit is in the narrow band, and none may leave it."""
         if not self.narrow or min(self.plan.gaps, self.limit[r]) > 15:
             return False
-        if self.band(row[0], row[1] - 16, 32)[0] <= self.limit[r]:
-            return False
-        self.rejected[r].add(row[:2])
-        return True
+        return self.band(row[0], row[1] - 16, 32)[0] > self.limit[r]
 
 
 def text_of(index, genome):

@@ -131,8 +131,7 @@ def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0), end
         state[row, : np.size(values) if np.ndim(values) else None] = values
     return SimpleNamespace(
         read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
-        reach=reach, state=state, ends=found, traced=None, scored=np.empty(0, np.uint64),
-        rejected=np.empty(0, np.uint64),
+        reach=reach, state=state, ends=found, traced=None, seen=np.empty(0, np.uint64),
     )  # fmt: skip
 
 

@@ -6,15 +6,12 @@ from gassst._core.common cimport *
 
 
 cdef extern from "anchor_bits.h" nogil:
-    int ANCHOR_LIVE, ANCHOR_REJECTED
     uint32_t anchor_strand(uint64_t anchor)
     uint32_t anchor_diagonal(uint64_t anchor)
-    uint32_t anchor_fate(uint64_t anchor)
 
 
-def keys_of(const uint64_t[::1] anchors, const uint32_t[:, ::1] segment, const uint32_t[:, ::1] top,
-            const uint8_t[::1] flip, int shift):
-    """The buckets that a stage has scored, and the diagonals that it has rejected.
+def keys_of(const uint64_t[::1] anchors, const uint32_t[:, ::1] segment, const uint8_t[::1] flip, int shift):
+    """The buckets that a stage has seen.
 
     Parameters
     ----------
@@ -22,39 +19,28 @@ def keys_of(const uint64_t[::1] anchors, const uint32_t[:, ::1] segment, const u
         As kernels/anchor_bits.h has them.
     segment : uint32[n, 2]
         Where those of each read begin, and how many there are.
-    top : uint32[n, 2]
-        The bucket scored first, of reads with an anchor: read strand and number.
     flip : uint8[n]
     shift : int
         log2 of the diagonals of a bucket.
 
     Returns
     -------
-    scored, rejected : uint64[]
+    uint64[]
         As `place_key` makes them.
     """
-    cdef Py_ssize_t n = segment.shape[0], r, s = 0, k = 0
-    cdef int64_t total = np.asarray(segment)[:, 1].sum(dtype=np.int64)
-    scored_array, rejected_array = np.empty(total + n + 1, np.uint64), np.empty(total + 1, np.uint64)
-    cdef uint64_t[::1] scored = scored_array, rejected = rejected_array
-    cdef uint64_t anchor, key
-    cdef uint32_t own, j
+    cdef Py_ssize_t r, k = 0
+    seen_array = np.empty(np.asarray(segment)[:, 1].sum(dtype=np.int64) + 1, np.uint64)
+    cdef uint64_t[::1] seen = seen_array
+    cdef uint64_t key
+    cdef uint32_t j
     with nogil:
-        for r in range(n):
-            if segment[r, 1]:
-                scored[s] = place_key(top[r, 0], top[r, 1])
-                s += 1
+        for r in range(segment.shape[0]):
             for j in range(segment[r, 0], segment[r, 0] + segment[r, 1]):
-                anchor = anchors[j]
-                own = <uint32_t>r << 1 | (anchor_strand(anchor) ^ flip[r])
-                if anchor_fate(anchor) == ANCHOR_REJECTED:
-                    rejected[k] = place_key(own, anchor_diagonal(anchor))
+                key = place_key(<uint32_t>r << 1 | (anchor_strand(anchors[j]) ^ flip[r]), anchor_diagonal(anchors[j]) >> shift)
+                if k == 0 or seen[k - 1] != key:
+                    seen[k] = key
                     k += 1
-                key = place_key(own, anchor_diagonal(anchor) >> shift)
-                if anchor_fate(anchor) == ANCHOR_LIVE and scored[s - 1] != key:
-                    scored[s] = key
-                    s += 1
-    return scored_array[:s], rejected_array[:k]
+    return seen_array[:k]
 
 
 def order_by_read(const uint32_t[::1] read_strand, Py_ssize_t n):

@@ -44,11 +44,10 @@ cdef class PairStages(Stages):
         self.rescued = self.pairs_ns = 0
 
     cdef int take_stage(self, found) except -1:
-        """Places, and keys of the buckets scored and of the diagonals rejected, each in the order of the reads."""
-        cdef uint64_t[::1] scored = found.scored, rejected = found.rejected
+        """Places, and keys of the buckets seen, each in the order of the reads."""
+        cdef uint64_t[::1] seen = found.seen
         Stages.take_stage(self, found)
-        self.scored.fresh, self.scored.n_fresh = &scored[0] if scored.shape[0] else NULL, scored.shape[0]
-        self.rejected.fresh, self.rejected.n_fresh = &rejected[0] if rejected.shape[0] else NULL, rejected.shape[0]
+        self.seen.fresh, self.seen.n_fresh = &seen[0] if seen.shape[0] else NULL, seen.shape[0]
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -163,20 +162,20 @@ cdef class PairStages(Stages):
         cdef Py_ssize_t i
         cdef buckets_t fresh
         cdef int64_t began = now()
-        self.merge_known(&self.scored, SCORED, SCORED_STARTS, self.first, self.stop)
+        self.merge_seen(self.first, self.stop)
         self.n_keys = 0
         for r in range(self.first, self.stop):
             other = partner_of(&self.mate[0], r)
             if self.mate[r] and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE:
                 self.look_around(other, r)
-        self.scored.fresh, self.scored.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys
-        self.rooms[KEYS], self.rooms[SCORED_FRESH] = self.rooms[SCORED_FRESH], self.rooms[KEYS]
+        self.seen.fresh, self.seen.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys
+        self.rooms[KEYS], self.rooms[SEEN_FRESH] = self.rooms[SEEN_FRESH], self.rooms[KEYS]
         fresh.n = self.n_keys
         fresh.read_strand = <uint32_t *>enlarged(&self.rooms[SORTING], 2 * fresh.n * sizeof(uint32_t))
         fresh.bucket = fresh.read_strand + fresh.n
         for i in range(fresh.n):
-            fresh.read_strand[i] = strand_of_key(self.scored.fresh[i])
-            fresh.bucket[i] = <uint32_t>place_of_key(self.scored.fresh[i])
+            fresh.read_strand[i] = strand_of_key(self.seen.fresh[i])
+            fresh.bucket[i] = <uint32_t>place_of_key(self.seen.fresh[i])
         self.pairs_ns += now() - began
         self.rescued += fresh.n
         # Nearly all hold other bases, and show it in their first rows.
@@ -184,13 +183,13 @@ cdef class PairStages(Stages):
         return fresh.n > 0
 
     cdef int look_around(self, uint32_t guide, uint32_t r) except -1 nogil:
-        """Add the buckets that were not scored in which read r may lie, beside its mate's best places, to KEYS. No place is
+        """Add the buckets that were not seen in which read r may lie, beside its mate's best places, to KEYS. No place is
         looked around twice, nor where one of the read's best places has been found, and none beyond the ends of its contig."""
         cdef const place_t *places = <const place_t *>self.rooms[PLACES].p + self.before
         cdef const uint32_t *order = <const uint32_t *>self.rooms[ORDER].p
         cdef uint16_t *beside = <uint16_t *>self.rooms[BESIDE].p
-        cdef const int64_t *start = <const int64_t *>self.rooms[SCORED_STARTS].p - self.first
-        cdef const uint64_t *scored = self.scored.keys + start[r]
+        cdef const int64_t *start = <const int64_t *>self.rooms[SEEN_STARTS].p - self.first
+        cdef const uint64_t *seen = self.seen.keys + start[r]
         cdef Py_ssize_t known = start[r + 1] - start[r], n, i, j, at, within = 0
         cdef int own = min(self.states.best[r], NO_SCORE - 1)
         cdef beside_t near
@@ -215,9 +214,9 @@ cdef class PairStages(Stages):
         sort_keys(keys + self.n_keys, <uint64_t *>enlarged(&self.rooms[SORTING], n * sizeof(uint64_t)), n - self.n_keys)
         j, at = self.n_keys, 0
         for i in range(self.n_keys, n):
-            while at < known and scored[at] < keys[i]:
+            while at < known and seen[at] < keys[i]:
                 at += 1
-            if (at == known or scored[at] != keys[i]) and (j == self.n_keys or keys[j - 1] != keys[i]):
+            if (at == known or seen[at] != keys[i]) and (j == self.n_keys or keys[j - 1] != keys[i]):
                 keys[j] = keys[i]
                 j += 1
         self.n_keys = j

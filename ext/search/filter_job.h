@@ -15,8 +15,6 @@ struct cpu_kernels;
 
 typedef struct {
     columns_t candidates, kept;
-    uint32_t *rejected_read_strand; /* of the narrow band */
-    coordinate_t *rejected_diagonal;
     int64_t n;
     planes_t reads, reference;
     const uint32_t *plane_start, *read_lengths;

@@ -46,8 +46,6 @@ INLINE strand_t strand_of(const job_t *job, uint32_t read_strand)
 static int64_t keep_band(const job_t *job)
 {
     const columns_t from = job->candidates, to = job->kept; /* so that no store makes them be loaded again */
-    uint32_t *rejected_read_strand = job->rejected_read_strand;
-    coordinate_t *rejected_diagonal = job->rejected_diagonal;
     const int64_t bases = 64 * job->reference.rows, reference_rows = job->reference.rows;
     const band_planes_of planes = {job->reads.words, job->reference.words};
     strand_t strand = {.read_strand = UINT32_MAX};
@@ -74,8 +72,7 @@ static int64_t keep_band(const job_t *job)
             const int decided = next < n && rows[next] == (uint32_t)i;
             const int passes = !decided || errors[next] <= sites[next].limit;
             next += decided;
-            to.read_strand[kept] = rejected_read_strand[i - kept] = from.read_strand[i];
-            to.diagonal[kept] = rejected_diagonal[i - kept] = from.diagonal[i];
+            to.read_strand[kept] = from.read_strand[i], to.diagonal[kept] = from.diagonal[i];
             to.offset[kept] = from.offset[i], to.length[kept] = from.length[i];
             kept += passes;
         }

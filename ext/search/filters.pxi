@@ -25,5 +25,5 @@ def filter_of(str name, int gaps):
     the 32 diagonals.
     """
     cdef Filter one = Filter()
-    one.of = filter_t(keep_band, NULL, gaps, True)
+    one.of = filter_t(keep_band, NULL, gaps)
     return one

@@ -203,20 +203,18 @@ cdef class Stages:
         these are listed anyway."""
         cdef Py_ssize_t a
         self.first = first
-        self.forget(&self.scored, SCORED_STARTS, stop - first)
-        self.forget(&self.rejected, REJECTED_STARTS, stop - first)
+        self.forget(stop - first)
         for stage in range(stage, self.stages + (not self.exhaustive)):
             a = self.unsettled(stage, first, stop) if stage < self.stages else self.doubtful(first, stop)
-            self.merge_known(&self.scored, SCORED, SCORED_STARTS, first, stop)
-            self.merge_known(&self.rejected, REJECTED, REJECTED_STARTS, first, stop)
+            self.merge_seen(first, stop)
             if a:
                 self.run_stage(stage, a)
         return 0
 
-    cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil:
-        """Nothing is known of the `n` reads of a block."""
-        memset(enlarged(&self.rooms[start_room], (n + 1) * sizeof(int64_t)), 0, (n + 1) * sizeof(int64_t))
-        known.n_fresh = 0
+    cdef int forget(self, uint32_t n) except -1 nogil:
+        """No bucket of the `n` reads of a block was seen."""
+        memset(enlarged(&self.rooms[SEEN_STARTS], (n + 1) * sizeof(int64_t)), 0, (n + 1) * sizeof(int64_t))
+        self.seen.n_fresh = 0
         return 0
 
     cdef Py_ssize_t unsettled(self, int stage, uint32_t first, uint32_t stop) except -1 nogil:
@@ -314,10 +312,11 @@ cdef class Stages:
         """Share of the reads of this length that the stages before this one miss."""
         return self.lost[0, stage, self.reads.lengths[r]]
 
-    cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil:
-        """Sort the fresh keys of each read into its others. What is known of reads that do not go on is forgotten."""
+    cdef int merge_seen(self, uint32_t first, uint32_t stop) except -1 nogil:
+        """Sort the fresh keys of each read into its others. Those of reads that do not go on are forgotten."""
+        cdef seen_t *known = &self.seen
         cdef const uint8_t *goes_on = <const uint8_t *>self.rooms[GOES_ON].p
-        cdef int64_t *start = <int64_t *>self.rooms[start_room].p
+        cdef int64_t *start = <int64_t *>self.rooms[SEEN_STARTS].p
         cdef int64_t n = start[stop - first] + known.n_fresh, row = 0, next_row, fresh, fresh_stop = 0, to = 0
         cdef uint64_t *merged
         cdef uint32_t r
@@ -333,7 +332,7 @@ cdef class Stages:
                 to += merge(known.keys + row, next_row - row, known.fresh + fresh, fresh_stop - fresh, merged + to)
             row = next_row
         start[stop - first] = to
-        self.rooms[room], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[room]
+        self.rooms[SEEN], self.rooms[MERGED] = self.rooms[MERGED], self.rooms[SEEN]
         known.keys, known.n_fresh = merged, 0
         return 0
 
@@ -362,6 +361,7 @@ cdef class Stages:
         for i in range(0 if self.exhaustive else a):
             top.n += best_bucket(&here, start[i], start[i + 1], self.shift, top.read_strand + top.n,
                                  top.bucket + top.n)
+        self.note_seen()
         self.effort.candidates_ns += now() - t
         # The best supported place tightens the limit, by which the filters reject more of the others.
         self.score(&top, NULL)
@@ -379,9 +379,7 @@ cdef class Stages:
         self.effort.candidates_ns += now() - t
         if self.exhaustive:
             return self.list_minima(&found)
-        self.score(&found, NULL)
-        self.note_scored(&top, &found)
-        return 0
+        return self.score(&found, NULL)
 
     cdef int look_up(self, int row, Py_ssize_t a) except -1 nogil:
         """The seeds of a row of the plan, of the active reads: how many are clipped, then whether one is passed over, is
@@ -429,21 +427,17 @@ cdef class Stages:
     cdef int look_again(self, int row, const uint32_t *reads, Py_ssize_t a) except -1 nogil:
         """All anchors of some reads, ascending, by a row of seeds behind the stages; nothing is noted of these reads."""
         self.first = 0
-        self.forget(&self.scored, SCORED_STARTS, <uint32_t>self.reads.n)
-        self.forget(&self.rejected, REJECTED_STARTS, <uint32_t>self.reads.n)
+        self.forget(<uint32_t>self.reads.n)
         memcpy(enlarged(&self.rooms[ACTIVE], a * sizeof(uint32_t)), reads, a * sizeof(uint32_t))
         self.look_up(self.stages + row, a)
         return self.gather(a)
 
     cdef int gather(self, Py_ssize_t a) except -1 nogil:
-        """The occurrences of the seeds as anchors, sorted and merged by diagonal; those of each read begin at STARTS.
-
-        Without those in buckets that were scored and on diagonals that were rejected.
-        """
+        """The occurrences of the seeds as anchors, sorted and merged by diagonal, without those in buckets that were seen
+        before; those of each read begin at STARTS."""
         cdef const uint32_t *active = <const uint32_t *>self.rooms[ACTIVE].p
         cdef int64_t *start = <int64_t *>enlarged(&self.rooms[STARTS], (a + 1) * sizeof(int64_t))
-        cdef const int64_t *of_scored = <const int64_t *>self.rooms[SCORED_STARTS].p - self.first
-        cdef const int64_t *of_rejected = <const int64_t *>self.rooms[REJECTED_STARTS].p - self.first
+        cdef const int64_t *of_seen = <const int64_t *>self.rooms[SEEN_STARTS].p - self.first
         cdef Py_ssize_t i
         cdef uint32_t r
         cdef read_t read
@@ -452,8 +446,7 @@ cdef class Stages:
             r = active[i]
             start[i] = self.anchors.n
             read = read_t(r, self.reads.flip[r], self.shift,
-                          keys_t(self.scored.keys + of_scored[r], of_scored[r + 1] - of_scored[r], 0),
-                          keys_t(self.rejected.keys + of_rejected[r], of_rejected[r + 1] - of_rejected[r], 0))
+                          keys_t(self.seen.keys + of_seen[r], of_seen[r + 1] - of_seen[r], 0))
             self.seeds.gather_read(&self.view, i, &read, self.anchors)
         start[a] = self.anchors.n
         if self.left_out is not None:
@@ -482,31 +475,19 @@ cdef class Stages:
     cdef Py_ssize_t filter(self, columns_t *here, columns_t *there, Py_ssize_t n) except -1 nogil:
         """Run the filters (Rizk 4.6.5) at the limits of the reads; returns how many candidates pass, which are `here`."""
         cdef columns_t swapped
-        cdef uint64_t *keys
-        cdef int64_t kept, j, began
+        cdef int64_t kept, began
         cdef int i
         for i in range(self.n_filters):
             if n == 0:
                 break
             began = now()
             self.job.n, self.job.candidates, self.job.kept = n, here[0], there[0]
-            if self.filters[i].tells_rejected:
-                self.job.rejected_diagonal = <coordinate_t *>enlarged(
-                    &self.rooms[TOLD], (sizeof(coordinate_t) + sizeof(uint32_t)) * (n + 1))
-                self.job.rejected_read_strand = <uint32_t *>(self.job.rejected_diagonal + n + 1)
             kept = pass_filter(&self.filters[i], &self.job)
             if kept < 0:
                 with gil:
                     if kept == -1:
                         raise MemoryError
                     raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
-            if self.filters[i].tells_rejected:
-                self.rejected.fresh = keys = <uint64_t *>enlarged(
-                    &self.rooms[REJECTED_FRESH], (self.rejected.n_fresh + n - kept) * sizeof(uint64_t))
-                for j in range(n - kept):
-                    keys[self.rejected.n_fresh + j] = place_key(self.job.rejected_read_strand[j],
-                                                                self.job.rejected_diagonal[j])
-                self.rejected.n_fresh += n - kept
             self.funnel[i, 0] += n
             self.funnel[i, 1] += kept
             self.funnel[i, 2] += now() - began
@@ -622,16 +603,18 @@ cdef class Stages:
         """Of the tables of kernels: log2 of the words of the bands."""
         return (words > 1) + (words > 2) + (words > 4)
 
-    cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil:
-        """Buckets that need not be scored again: of each read the best supported one, then the others."""
-        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SCORED_FRESH], (top.n + others.n) * sizeof(uint64_t))
-        cdef Py_ssize_t i, j = 0
-        for i in range(top.n):
-            keys[i + j] = place_key(top.read_strand[i], top.bucket[i])
-            while j < others.n and others.read_strand[j] >> 1 == top.read_strand[i] >> 1:
-                keys[i + 1 + j] = place_key(others.read_strand[j], others.bucket[j])
-                j += 1
-        self.scored.fresh, self.scored.n_fresh = keys, top.n + others.n
+    cdef int note_seen(self) except -1 nogil:
+        """The buckets of all anchors, which are scored in this stage or rejected for good."""
+        cdef uint64_t *keys = <uint64_t *>enlarged(&self.rooms[SEEN_FRESH], self.anchors.n * sizeof(uint64_t))
+        cdef columns_t anchors = self.anchors.columns
+        cdef Py_ssize_t i, n = 0
+        cdef uint64_t key
+        for i in range(self.anchors.n):
+            key = place_key(anchors.read_strand[i], anchors.diagonal[i] >> self.shift)
+            if n == 0 or keys[n - 1] != key:
+                keys[n] = key
+                n += 1
+        self.seen.fresh, self.seen.n_fresh = keys, n
         return 0
 
 

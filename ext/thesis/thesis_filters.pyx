@@ -48,7 +48,7 @@ def filter_of(str name, int gaps):
     those whose seeds lie in one run of equal bases of one diagonal the first stays, its seed grown to the whole run.
     """
     cdef Filter one = Filter()
-    one.of = filter_t(keep_first, NULL, gaps, False)
+    one.of = filter_t(keep_first, NULL, gaps)
     if name == "fd":
         one.of.keep = keep_fd
     elif name == "tnw5-full":
@@ -110,10 +110,8 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
 
     Returns
     -------
-    kept : tuple
+    tuple
         The four arrays of the candidates that pass, in their order.
-    rejected : read_strand uint32[d], diagonal int64[d]
-        The diagonals of the others, where the filter tells them.
 
     Raises
     ------
@@ -124,15 +122,12 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
     """
     cdef job_t job
     cdef int64_t n = len(candidates.read_strand), kept
-    cdef uint32_t[::1] read_strand = np.empty(n + 1, np.uint32)
-    cdef coordinate_t[::1] diagonal = np.empty(n + 1, np.int64)
     columns = candidates.read_strand, candidates.diagonal, candidates.offset, candidates.length
     survivors = tuple(np.empty_like(column) for column in columns)
     job.n = n
-    job.rejected_read_strand, job.rejected_diagonal = &read_strand[0], &diagonal[0]
     job.kernels = kernels_of(instruction_set)
     if n == 0:
-        return columns, (read_strand.base[:0], diagonal.base[:0])
+        return columns
     _columns(columns, n, &job.candidates)
     _columns(survivors, n, &job.kept)
     _reads(packed.planes, packed.plane_start, packed.lengths, limits, &job)
@@ -143,5 +138,4 @@ def passed(Filter one, candidates, limits, packed, reference_planes, str instruc
         raise MemoryError
     if kept < 0:
         raise IndexError(f"candidate {-2 - kept} lies outside the reads or the reference")
-    n = n - kept if one.of.tells_rejected else 0
-    return tuple(column[:kept] for column in survivors), (read_strand.base[:n], diagonal.base[:n])
+    return tuple(column[:kept] for column in survivors)

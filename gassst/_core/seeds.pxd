@@ -95,7 +95,7 @@ cdef struct read_t:
     uint32_t number
     bint flip
     int shift               # log2 of the bucket span
-    keys_t scored, rejected  # buckets and diagonals of the read
+    keys_t seen             # buckets of the read
 
 
 cdef class AnchorBuffer:

@@ -79,8 +79,6 @@ cdef const cpu_kernels *kernels_of(str instruction_set) except NULL
 cdef extern from "filter_job.h" nogil:
     ctypedef struct job_t:
         columns_t candidates, kept
-        uint32_t *rejected_read_strand
-        coordinate_t *rejected_diagonal
         int64_t n
         planes_t reads, reference
         const uint32_t *plane_start
@@ -101,7 +99,6 @@ cdef struct filter_t:
     keep_t keep
     const uint8_t *scores   # PST_4 or PST_5, whichever it needs
     int gaps
-    bint tells_rejected     # fills `rejected_*`
 
 
 cdef class Filter:
@@ -134,7 +131,7 @@ cdef struct place_t:
 
 
 cdef struct seen_t:
-    # Places of reads that need no second look: keys, sorted by read and place, and those since the last stage, by read.
+    # Buckets that need no second look: keys, sorted by read and place, and those since the last stage, by read.
     uint64_t *keys
     uint64_t *fresh
     Py_ssize_t n_fresh
@@ -182,7 +179,7 @@ cdef class Stages:
     cdef Seeds seeds
     cdef AnchorBuffer anchors, kept
     cdef room_t rooms[N_ROOMS]
-    cdef seen_t scored, rejected
+    cdef seen_t seen
     cdef Py_ssize_t n_places, before    # places found, and those before the block
     cdef const whole_end *ends          # of the places of a device, which come first
     cdef Py_ssize_t n_ends
@@ -203,8 +200,8 @@ cdef class Stages:
     cdef bint is_doubtful(self, uint32_t r, const uint16_t *second) except -1 nogil
     cdef int take_texts(self, Py_ssize_t a, reads_t *texts) except -1 nogil
     cdef double missed(self, int stage, uint32_t r) noexcept nogil
-    cdef int forget(self, seen_t *known, int start_room, uint32_t n) except -1 nogil
-    cdef int merge_known(self, seen_t *known, int room, int start_room, uint32_t first, uint32_t stop) except -1 nogil
+    cdef int forget(self, uint32_t n) except -1 nogil
+    cdef int merge_seen(self, uint32_t first, uint32_t stop) except -1 nogil
     cdef int run_stage(self, int stage, Py_ssize_t a) except -1 nogil
     cdef int look_up(self, int row, Py_ssize_t a) except -1 nogil
     cdef void note_looked(self, int stage, Py_ssize_t a) noexcept nogil
@@ -217,4 +214,4 @@ cdef class Stages:
     cdef Py_ssize_t bands_of(self, const buckets_t *buckets, int words, uint32_t *read_strand, coordinate_t *first) noexcept nogil
     cdef int words_of(self, uint32_t read_strand) noexcept nogil
     cdef int width_rank(self, int words) noexcept nogil
-    cdef int note_scored(self, const buckets_t *top, const buckets_t *others) except -1 nogil
+    cdef int note_seen(self) except -1 nogil

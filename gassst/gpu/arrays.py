@@ -148,7 +148,7 @@ class DeviceState:
     number : buffer of uint32[n]
         Bands of each read within the limits.
     stages : list of DeviceAnchors
-        Of the stages so far: they tell which buckets were scored and which diagonals rejected.
+        Of the stages so far: they tell which buckets were seen.
     bands : list of DeviceBands
     """
 

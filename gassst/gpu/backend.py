@@ -266,9 +266,8 @@ class DeviceBackend:
         slot.launch("merge_anchors", self._most, *active, seeds.segment, anchors)
         for known in state.stages:
             since = np.uint32((1 << stage + 1) - (1 << known.reads.stage + 1))
-            place = np.uint32(room), self._shift, self._n, state.columns, since, owner, self._flips, anchors
-            of_stage = known.segment, known.anchors, self._top_bucket(known.reads)
-            slot.launch("drop_known", room, reads.counters, *place, *of_stage)
+            place = np.uint32(room), self._shift, self._n, state.columns, since, owner, anchors
+            slot.launch("drop_known", room, reads.counters, *place, known.segment, known.anchors)
         found = DeviceAnchors(reads, room, anchors, owner, seeds.segment)
         state.stages.append(found)
         return found
@@ -381,7 +380,6 @@ class DeviceBackend:
             (stage,) = state.stages
             slot.download("anchors", stage.anchors, (stage.room,), np.uint64)
             slot.download("segments", stage.segment, (n, 2), np.uint32)
-            slot.download("top_buckets", self._top_bucket(stage.reads), (n, 2), np.uint32)
         self._download_counts()
         slot.kept[like] = slot.noted
         return slot.finish()
@@ -410,8 +408,7 @@ class DeviceBackend:
         if "anchors" not in arrays:
             return found
         order = order_by_read(read_strand, n)
-        of_anchors = arrays["anchors"], arrays["segments"][:n], arrays["top_buckets"][:n]
-        scored, rejected = keys_of(*of_anchors, self.context.flip, self.context.plan.shift)
+        of_anchors = arrays["anchors"], arrays["segments"][:n]
         return Found(
             read_strand[order],
             first[order],
@@ -419,8 +416,7 @@ class DeviceBackend:
             end[order],
             state,
             found.ends[order] if len(found.ends) else found.ends,
-            scored=scored,
-            rejected=rejected,
+            seen=keys_of(*of_anchors, self.context.flip, self.context.plan.shift),
         )
 
     def _score_ends(

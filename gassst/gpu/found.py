@@ -56,9 +56,9 @@ class Found(NamedTuple):
         The best local alignments that touch the diagonals of bands, where ends may be clipped; else WHOLE_END[0].
     traced : TracedRows or None
         Where all places were wanted: of the bands, which lie read by read then.
-    scored, rejected : uint64[] or None
-        Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets scored
-        there, and of the diagonals rejected.
+    seen : uint64[] or None
+        Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets seen
+        there.
     copies : callable or None
         Makes the stage for copies of places: see `DeviceSearch.copies`, whose first arguments it has.
     """
@@ -70,8 +70,7 @@ class Found(NamedTuple):
     state: U16
     ends: NDArray[np.void] = np.empty(0, WHOLE_END)
     traced: TracedRows | None = None
-    scored: U64 | None = None
-    rejected: U64 | None = None
+    seen: U64 | None = None
     copies: Callable[..., Found | None] | None = None
 
     @property

@@ -134,9 +134,6 @@ MUTATIONS = [
         "+ bases + BAND_WIDTH - 2)", "+ bases + BAND_WIDTH - 3)", NARROW_BANDS),
     Mutation("band32: a band that begins with a word has a row too few", BOUND_BAND,
         "queue.left[i] = sites[i].length;", "queue.left[i] = sites[i].length - !(sites[i].at & 63);", NARROW_BANDS),
-    Mutation("search: the diagonal beside a rejected one is left out", "index/anchors.pxi",
-        "&rejected, place_key(own, here), restart", "&rejected, place_key(own, here | 1), restart",
-        PLAIN_READS),
     # Search: what is known between two stages.
     Mutation("search: a read goes on when all it needs has been seen", KNOWLEDGE,
         "(known->complete < wanted)", "(known->complete <= wanted)", PLAIN_READS),

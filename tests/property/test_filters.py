@@ -40,10 +40,9 @@ class FilterJobs(NamedTuple):
 
 
 def passed(name, candidates, batch, instruction_set=None):
-    """The candidates that a filter passes, and the diagonals that it rejects."""
+    """The candidates that a filter passes."""
     one = filter_of(name, batch.gaps)
-    kept, rejected = thesis_filters.passed(one, candidates, *batch[:3], instruction_set)
-    return Candidates(*kept), rejected
+    return Candidates(*thesis_filters.passed(one, candidates, *batch[:3], instruction_set))
 
 
 class Cases:
@@ -76,7 +75,7 @@ class Cases:
 
 
 def reads_that_pass(name, candidates, batch):
-    return np.isin(np.arange(len(batch.limits)), passed(name, candidates, batch)[0].read_strand >> 1)
+    return np.isin(np.arange(len(batch.limits)), passed(name, candidates, batch).read_strand >> 1)
 
 
 def score_of(name, candidates, batch, most):
@@ -227,7 +226,7 @@ def run_cascade(cases, candidates, limits, gaps):
     order = ["tnw4-4", "duplicate", "fd", "tnw4-16", "tnw5-full", "duplicate"]
     kept = candidates
     for name in order:
-        kept, _ = passed(name, kept, batch)
+        kept = passed(name, kept, batch)
     seeds = {}
     rows = zip(kept.read_strand.tolist(), kept.offset.tolist(), kept.length.tolist(), strict=True)
     for read_strand, offset, length in rows:
@@ -334,11 +333,9 @@ def test_narrow_bands_of_reads_of_any_length_side_by_side(instruction_set):
     errors = band_errors(cases.sequences, cases.windows, cases.start, lengths, 16, 15)
     limits = np.maximum(errors - np.arange(3001) % 2, 0)
     candidates, batch = cases.candidates(20, 15), cases.batch(limits, 15)
-    kept, rejected = passed("band32", candidates, batch, instruction_set)
+    kept = passed("band32", candidates, batch, instruction_set)
     passes = errors <= limits
     assert kept.read_strand.tolist() == candidates.read_strand[passes].tolist()
-    assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
-    assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
     assert 0.4 < passes.mean() < 0.6
 
 
@@ -356,12 +353,10 @@ def test_narrow_bands_at_many_places_of_one_read(instruction_set):
     candidates = Candidates(
         (2 * read).astype(np.uint32), cases.diagonal[place].astype(np.int64), 20 * column, 15 * column
     )
-    kept, rejected = passed("band32", candidates, cases.batch(limits, 15), instruction_set)
+    kept = passed("band32", candidates, cases.batch(limits, 15), instruction_set)
     passes = errors <= limits[read]
     assert kept.read_strand.tolist() == candidates.read_strand[passes].tolist()
     assert kept.diagonal.tolist() == candidates.diagonal[passes].tolist()
-    assert rejected[0].tolist() == candidates.read_strand[~passes].tolist()
-    assert rejected[1].tolist() == candidates.diagonal[~passes].tolist()
     assert 0.1 < passes.mean() < 0.9
 
 
@@ -433,13 +428,13 @@ def left_over(candidates):
 def test_seeds_of_one_run_are_one_grown_to_the_run():
     cases = read_with_mismatches(200, [7, 110])
     candidates = seeds(cases, [(10, 12), (11, 12), (70, 12), (98, 12), (111, 12), (150, 50)])
-    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))[0]) == [(8, 102), (111, 89)]
+    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))) == [(8, 102), (111, 89)]
 
 
 def test_a_seed_that_is_no_exact_match_stays_as_it_is():
     cases = read_with_mismatches(60, [20])
     candidates = seeds(cases, [(10, 12), (15, 12), (21, 12)])
-    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))[0]) == [(10, 12), (15, 12), (21, 39)]
+    assert left_over(passed("duplicate", candidates, cases.batch(5, 5))) == [(10, 12), (15, 12), (21, 39)]
 
 
 # ---- Batches ----------------------------------------------------------------------------------------------
@@ -450,10 +445,8 @@ def test_result_does_not_depend_on_the_batch():
     candidates, batch = cases.candidates(30, 12), cases.batch(4, 4)
     cuts = [0, 1, 2, 3, 25, 26, 700, 3000]
     for name in FILTERS:
-        whole, _ = passed(name, candidates, batch)
-        parts = [
-            passed(name, candidates.take(slice(*c)), batch)[0] for c in zip(cuts, cuts[1:], strict=False)
-        ]
+        whole = passed(name, candidates, batch)
+        parts = [passed(name, candidates.take(slice(*c)), batch) for c in zip(cuts, cuts[1:], strict=False)]
         for column in vars(whole):
             assert (getattr(whole, column) == np.concatenate([getattr(p, column) for p in parts])).all()
 

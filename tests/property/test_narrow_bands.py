@@ -68,10 +68,8 @@ def test_bands_that_begin_anywhere_in_a_word(world, instruction_set, order):
     )
     for limits, passes in (world.errors, np.ones(n, bool)), (world.errors - one, ~one):
         seen = limits.astype(np.uint16), world.packed, world.reference
-        found = passed(filter_of("band32", 15), candidates, *seen, instruction_set)
-        (kept, *_), (rejected, _) = found
+        kept = passed(filter_of("band32", 15), candidates, *seen, instruction_set)[0]
         assert kept.tolist() == (2 * row[passes[row]]).tolist()
-        assert rejected.tolist() == (2 * row[~passes[row]]).tolist()
 
 
 def test_the_world_has_all_of_them(world):

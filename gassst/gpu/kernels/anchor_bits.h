@@ -5,7 +5,7 @@
 
 #include "portable.h"
 
-enum { ANCHOR_LIVE, ANCHOR_DROPPED, ANCHOR_REJECTED };
+enum { ANCHOR_LIVE, ANCHOR_DROPPED };
 
 INLINE uint64_t anchor_of(uint32_t strand, uint32_t diagonal, uint32_t offset, uint32_t length)
 {

@@ -101,32 +101,23 @@ __kernel void merge_anchors(__global const uint *counters, __global const uint *
         own[j] = ANCHOR_DROPPED;
 }
 
-/* Drop the anchors in buckets that an earlier stage scored, and on diagonals that it rejected. Its anchors tell both: of a
- * bucket that was scored the top bucket, or an anchor that is still live; of a rejected diagonal the anchor itself. What was
- * known of a read is forgotten where a stage left it out: `since` has the bits of the stages from that one on. */
+/* Drop the anchors in buckets that had an anchor in an earlier stage. What was known of a read is forgotten where a stage left
+ * it out: `since` has the bits of the stages from that one on. */
 __kernel void drop_known(__global const uint *counters, uint room, uint shift, uint n_reads, __global const ushort *state, uint since,
-                         __global const uint *owner, __global const uchar *read_flip, __global ulong *anchors, __global const uint2 *known_segment,
-                         __global const ulong *known_anchors, __global const uint2 *known_top_bucket)
+                         __global const uint *owner, __global ulong *anchors, __global const uint2 *known_segment,
+                         __global const ulong *known_anchors)
 {
     uint i = get_global_id(0);
     if (i >= fitting(counters, ANCHORS, room) || anchor_fate(anchors[i]) != ANCHOR_LIVE)
         return;
     ulong anchor = anchors[i];
-    uint read = owner[i], diagonal = anchor_diagonal(anchor), bucket = diagonal >> shift;
-    uint2 segment = known_segment[read], top_bucket = known_top_bucket[read];
+    uint read = owner[i], bucket = anchor_diagonal(anchor) >> shift;
+    uint2 segment = known_segment[read];
     if (segment.y == 0 || (STATE(LOOKED, read) & since) != since)
         return;
-    int known = top_bucket.x == (read << 1 | (anchor_strand(anchor) ^ read_flip[read])) && top_bucket.y == bucket;
     ulong from = anchor_of(anchor_strand(anchor), bucket << shift, 0, 0);
-    uint lo = segment.x + (uint)first_from(known_anchors + segment.x, segment.y, from), stop = segment.x + segment.y;
-    for (; !known && lo < stop; lo++) {
-        ulong other = known_anchors[lo];
-        if (anchor_strand(other) != anchor_strand(anchor) || anchor_diagonal(other) >> shift != bucket)
-            break;
-        known = anchor_fate(other) == ANCHOR_LIVE ||
-                (anchor_fate(other) == ANCHOR_REJECTED && anchor_diagonal(other) == diagonal);
-    }
-    if (known)
+    uint first = (uint)first_from(known_anchors + segment.x, segment.y, from);
+    if (first < segment.y && known_anchors[segment.x + first] >> 31 >> shift == anchor >> 31 >> shift)
         anchors[i] = anchor | ANCHOR_DROPPED;
 }
 

@@ -67,7 +67,7 @@ __kernel void bound_bands(READ_ARGS, uint n_reads, __global const ushort *state,
         uint read = owner[listed[j]], length = read_length[read], limit = STATE(LIMIT, read);
         ulong row = first_base(read_row[read], anchor_strand(anchor) ^ read_flip[read], length) >> 6;
         if (!may_align(read_planes, row, length, reference_planes, reference_rows, gaps, limit, anchor_diagonal(anchor))) {
-            anchors[listed[j]] = anchor | ANCHOR_REJECTED;
+            anchors[listed[j]] = anchor | ANCHOR_DROPPED;
             atomic_inc(&rejected);
         }
     }
