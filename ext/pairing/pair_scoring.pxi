@@ -25,8 +25,7 @@ cdef struct choice_t:
 
 cdef struct option_t:
     Py_ssize_t[2] place
-    double cost    # Phred
-    double weight
+    double weight   # relative to the best places of both mates, at the mean template length
 
 
 cdef inline double power(double base, int exponent) noexcept nogil:
@@ -54,25 +53,23 @@ cdef class PairChooser:
     odds : Odds
     points : int
         What an error costs, in points of score.
-    phred, worth : float
-        Phred of a point, and what concordant mates are worth, in points.
+    worth : int
+        What concordant mates are worth, in points.
     """
 
     cdef const int64_t[::1] borders
     cdef windows_t windows          # of each orientation of the library
     cdef double[3] mean, sd
     cdef double[3] weight   # of a pair whose template length is the mean, relative to a library of the first one alone
-    cdef double unpaired_phred, phred
     cdef Odds odds
-    cdef int points         # of score, an error
+    cdef int points, worth  # of score: an error, and what concordant mates are worth
     cdef mate_t[2] mates
     cdef room_t keys, options
     cdef Py_ssize_t n_options
 
-    def __cinit__(self, pairs, Odds odds, int points, double phred, double worth):
-        self.borders, self.windows, self.unpaired_phred, self.phred = (
-            pairs.borders, windows_of(pairs.insert), worth * phred, phred)
-        self.odds, self.points = odds, points
+    def __cinit__(self, pairs, Odds odds, int points, int worth):
+        self.borders, self.windows = pairs.borders, windows_of(pairs.insert)
+        self.odds, self.points, self.worth = odds, points, worth
         for i, (library, share) in enumerate(pairs.insert.shares):
             self.mean[i], self.sd[i] = library.mean, library.sd
             self.weight[i] = share * self.sd[0] / library.sd
@@ -109,7 +106,7 @@ cdef class PairChooser:
         cdef const mate_t *a = &self.mates[0]
         cdef const mate_t *b = &self.mates[1]
         cdef const option_t *options
-        cdef double least, sum_a = 0, sum_b = 0, total = 0, unpaired = exp(-PHRED_TO_LOG * self.unpaired_phred)
+        cdef double unpaired = power(sqrt(a.odds * b.odds), self.worth), most = unpaired, sum_a = 0, sum_b = 0, total = 0
         cdef double[2] with_own
         cdef Py_ssize_t i, chosen = -1
         cdef int side, which
@@ -127,12 +124,11 @@ cdef class PairChooser:
             sum_a += likelihood(a, i)
         for i in range(b.n):
             sum_b += likelihood(b, i)
-        least = self.phred * (a.best + b.best) + self.unpaired_phred
         for i in range(self.n_options):
             total += options[i].weight
-            least = min(least, options[i].cost)
+            most = max(most, options[i].weight)
         for i in range(self.n_options):
-            if options[i].cost == least:
+            if options[i].weight == most:
                 lot = mix(digest + mix((<const spot_t *>a.spots.p)[options[i].place[0]].end)
                           + mix((<const spot_t *>b.spots.p)[options[i].place[1]].end))
                 if chosen < 0 or lot < drawn:
@@ -169,7 +165,6 @@ cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys) except
     cdef int64_t d
     cdef double z
     cdef const window_t *window = &chooser.windows.each[which]
-    cdef double rarer = -log(chooser.weight[which]) / PHRED_TO_LOG
     for i in range(a.n):
         own = <const spot_t *>a.spots.p + i
         near = beside(window, &chooser.borders[0], chooser.borders.shape[0] - 1, own.read_strand & 1, True, a.length,
@@ -185,7 +180,6 @@ cdef int list_pairs(PairChooser chooser, int which, const uint64_t *keys) except
             z = (d - chooser.mean[which]) / chooser.sd[which]
             option = <option_t *>enlarged(&chooser.options, (chooser.n_options + 1) * sizeof(option_t)) + chooser.n_options
             option.place[0], option.place[1] = i, row
-            option.cost = chooser.phred * (own.loss + other.loss) + z * z / (2 * PHRED_TO_LOG) + rarer
-            option.weight = chooser.weight[which] * likelihood(a, i) * likelihood(b, row) * exp(-z * z / 2)
+            option.weight = likelihood(a, i) * likelihood(b, row) * (chooser.weight[which] * exp(-z * z / 2))
             chooser.n_options += 1
     return 0

@@ -93,8 +93,8 @@ cdef class ReadSearch:
         """Say how mates lie (search.context.PairContext), and `mates` as for `place`."""
         made_of = pairs.insert, pairs.borders, self.rater
         if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
-            edit_phred, worth, _, run = mates
-            self.chooser = PairChooser(pairs, self.rater.odds, self.points, edit_phred / self.points, worth)
+            worth, _, run = mates
+            self.chooser = PairChooser(pairs, self.rater.odds, self.points, worth)
             if self.ends is not None:
                 self.ends.prepare_pairs(pairs, self.chooser, worth, run)
             self.window, self.made_of = pairs.window_bases, made_of
@@ -116,9 +116,8 @@ cdef class ReadSearch:
         given_up : float
             A read without a place is left once the stages have missed less than this share of its library.
         mates : tuple
-            Phred of an error; score that a mate beside adds; places of a read that is a guide to its mate; bases in a row
-            that are equal where a mate is looked for.
-
+            Score that a mate beside adds; places of a read that is a guide to its mate; bases in a row that are equal
+            where a mate is looked for.
         """
         cdef const uint8_t[::1] mate
         cdef const uint64_t[::1] digest = context.digest
@@ -143,7 +142,7 @@ cdef class ReadSearch:
             self.mate = &mate[0]
             self.prepare_pairs(pairs, mates)
             if not self.stages.exhaustive:
-                self.stages.open_pairs(pairs, mates[2])
+                self.stages.open_pairs(pairs, mates[1])
             if self.ends is not None:
                 self.ends.open_pairs(self.mate)
         self.stages.run(block, found)
@@ -554,7 +553,7 @@ cdef class OneRead(ReadSearch):
             ends.keeps_wholes = keeps_wholes
         if pairs is not None:
             self.prepare_pairs(pairs, mates)
-            stages.open_pairs(pairs, mates[2])
+            stages.open_pairs(pairs, mates[1])
             self.windows, self.mate_array, self.n = windows_of(pairs.insert), pairs.mate, 2
             self.mate = &self.mate_array[0]
 

@@ -23,8 +23,6 @@ BLOCK = 256
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# Phred of an error, where the places of a pair are compared: near what reads with 2 % errors tell.
-EDIT_PHRED = 18.0
 # Score that a concordant place is worth: bwa's -U.
 PAIR_BONUS = 17
 # Bases in a row that a diagonal must have in common with a mate to be looked at. Of 17,804 bands in the windows of real
@@ -32,7 +30,7 @@ PAIR_BONUS = 17
 # (lab/constants.md).
 RUN = 9
 SPLIT = rule("supplementary", "Reports further parts of a read elsewhere.")
-MATES = EDIT_PHRED, PAIR_BONUS, RESCUE_PLACES, RUN
+MATES = PAIR_BONUS, RESCUE_PLACES, RUN
 """As `ReadSearch` takes them."""
 # Share of the reads or pairs of a library that may be given up although they have a place, of what the level misses.
 GIVEN_UP = 0.004 if rule("giving-up", "Ends the search of reads that seeds hardly place any more.") else 0.0

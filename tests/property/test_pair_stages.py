@@ -55,7 +55,7 @@ def search_of(mapper):
 
 def placed(search, context, pairs, *how):
     """Its places, (read strand, first diagonal, end, errors) of each, and the columns of what is known of reads."""
-    search.place(context, pairs, None, *how, (MATES[0], MATES[1], MOST_PLACES, *MATES[3:]))
+    search.place(context, pairs, None, *how, (MATES[0], MOST_PLACES, *MATES[2:]))
     places, _ = search.found
     names = ["best", "limit", "complete", "planned", "looked", "capped"]
     states = dict(zip(names, (column.tolist() for column in search.states), strict=True))

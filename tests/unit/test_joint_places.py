@@ -22,7 +22,7 @@ from gassst.model.layouts import OVER
 from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.search.host import EDIT_PHRED, PAIR_BONUS, RUN
+from gassst.search.host import PAIR_BONUS, RUN
 
 SAME_PLACE = 10  # diagonals within which two alignments are at one place
 
@@ -208,16 +208,16 @@ def looked_for(world, guides, mates, is_first, lengths, copies):
 
 
 def weigh(world, pair, lengths, odds):
-    """Of each pair of places its least cost, its weight, and whether it is concordant."""
+    """Of each pair of places what it weighs together, its weight, and whether it is concordant.
+
+    And what the best places of both mates weigh apart."""
     least = [min(loss(p, m) for p in side) for side, m in zip(pair, lengths, strict=True)]
-    point, shares = EDIT_PHRED / COST, world.insert.shares
-    table = {}
+    table, shares, apart = {}, world.insert.shares, math.prod(odds) ** (PAIR_BONUS / 2)
     for i, a in enumerate(pair[0]):
         for j, b in enumerate(pair[1]):
             lost = [loss(p, m) for p, m in zip((a, b), lengths, strict=True)]
             likelihood = math.prod(o ** (x - y) for o, x, y in zip(odds, lost, least, strict=True))
-            alone = likelihood * 10 ** (-PAIR_BONUS * point / 10)
-            table[i, j] = [math.inf, alone, False]
+            table[i, j] = [0.0, likelihood * apart, False]
             contig = [
                 int(np.searchsorted(BORDERS, p[1] + m // 2, side="right"))
                 for p, m in zip((a, b), lengths, strict=True)
@@ -226,28 +226,24 @@ def weigh(world, pair, lengths, odds):
                 template = template_of(one, a, b, True, lengths)
                 if contig[0] == contig[1] and template is not None and one.low <= template <= one.high:
                     z, height = (template - one.mean) / one.sd, share * shares[0][0].sd / one.sd
-                    cost = point * sum(lost) - 10 * math.log10(height) + 5 * z * z / math.log(10)
-                    table[i, j][0] = min(table[i, j][0], cost)
-                    table[i, j][1] += likelihood * height * math.exp(-z * z / 2)
-                    table[i, j][2] = True
-    return table, point * (sum(least) + PAIR_BONUS)
+                    together = likelihood * height * math.exp(-z * z / 2)
+                    table[i, j] = [max(table[i, j][0], together), table[i, j][1] + together, True]
+    return table, apart
 
 
-def cheapest(table, alone):
-    """The pairs of places with the least cost; the first of each mate where it costs less to take each for itself."""
-    least = min(alone, min(cost for cost, _, _ in table.values()))
-    near = [at for at, (cost, _, _) in table.items() if cost <= least + 0.011]
-    assert all(table[at][0] <= least + 0.009 for at in near), "too near to tell"
-    return near or [(0, 0)]
+def likeliest(table, apart):
+    """The pairs of places that weigh most; the first of each mate where these weigh more apart."""
+    most = max(apart, *(together for together, _, _ in table.values()))
+    return [at for at, (together, _, _) in table.items() if together >= most * (1 - 1e-9)] or [(0, 0)]
 
 
-def is_clear(world, pair, lengths):
+def is_clear(world, pair, lengths, odds):
     """Whether a mate without rivals vouches for the pair: both are at their best places, beside each other."""
-    table, alone = weigh(world, pair, lengths, (1.0, 1.0))
+    table, apart = weigh(world, pair, lengths, odds)
     least = [min(loss(p, m) for p in side) for side, m in zip(pair, lengths, strict=True)]
     return all(
         table[at][2] and [loss(side[i], m) for side, i, m in zip(pair, at, lengths, strict=True)] == least
-        for at in cheapest(table, alone)
+        for at in likeliest(table, apart)
     )
 
 
@@ -333,9 +329,17 @@ def check(seed, seen):
             assert [len(strands[s]) for s in both] == [len(world.known[s]) for s in both]
             continue
         everything = []
+        before = [
+            {**dict(zip(("begin", "end"), primary.rows[["begin", "end"]][lines[s]], strict=True)),
+             "score": primary.hits["score"][lines[s]]} if s in lines else None for s in both
+        ]  # fmt: skip
         # The search knows no rivals of what it has given.
         given = any(primary.rows["given"][lines[s]] for s in both if s in lines)
-        clear = given and all(known) and is_clear(world, known, lengths)
+        clear = (
+            given
+            and all(known)
+            and is_clear(world, known, lengths, odds_before(world, known, lengths, before))
+        )
         seen["clear"] += clear
         for side, s in enumerate(both):
             found = []
@@ -357,14 +361,14 @@ def check(seed, seen):
             everything.append(candidates(world.known[s] + found))
         if not all(everything):
             continue
-        table, alone = weigh(world, everything, lengths, (1.0, 1.0))
-        options = cheapest(table, alone)
+        table, apart = weigh(world, everything, lengths, odds_before(world, everything, lengths, before))
+        options = likeliest(table, apart)
         seen["drawn"] += len(options) > 1
         if not table[options[0]][2]:
             seen["not"] += 1
             assert not set(both) & set(beside.tolist())
             continue
-        seen["by its own"] += table[options[0]][0] > alone
+        seen["by its own"] += table[options[0]][0] < apart
         seen["concordant"] += 1
         # A place beside a copy may have no alignment that is worth a line.
         if not np.isin(both, after["read"]).all():
@@ -432,6 +436,13 @@ def odds_of(world, line):
     lost = aligned * SCORING.match - line["score"]
     share = (-(-lost // COST) + world.rate * world.bases) / (aligned + world.bases)
     return (share / (3 * max(1 - share, 1 / 3))) ** (1 / COST)
+
+
+def odds_before(world, pair, lengths, lines):
+    """The same of both mates by the lines that they have, or else by the best of their places."""
+    best = [{"begin": 0, "end": m, "score": m * SCORING.match - min(loss(p, m) for p in side)}
+            for side, m in zip(pair, lengths, strict=True)]  # fmt: skip
+    return [odds_of(world, line or one) for line, one in zip(lines, best, strict=True)]
 
 
 # --- where mates are looked for --------------------------------------------------------------------------------------

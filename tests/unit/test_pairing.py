@@ -52,10 +52,14 @@ def odds_of(errors, length, library):
     return share / (3 * max(1 - share, 1 / 3))
 
 
-def weigh(orientation, insert, places, lengths, odds, unpaired, each):
-    """(cost, weight, is concordant) of every pair of places, which are (reverse, left end, edits)."""
+def apart_of(odds, worth):
+    """What the best places of two mates weigh that are taken each for itself; `worth`: of mates together, in errors."""
+    return math.prod(odds) ** (worth / 2)
+
+
+def weigh(orientation, insert, places, lengths, odds, apart):
+    """(weight together, weight, is concordant) of every pair of places, which are (reverse, left end, edits)."""
     (first, last), best = places, [min(p[2] for p in side) for side in places]
-    u = 10 ** (-unpaired / 10)
     table = {}
     for i, a in enumerate(first):
         for j, b in enumerate(last):
@@ -67,9 +71,8 @@ def weigh(orientation, insert, places, lengths, odds, unpaired, each):
                 and on_contig(a, lengths[0]) == on_contig(b, lengths[1])
             )
             z = (t - insert.mean) / insert.sd if fits else 0.0
-            cost = each * (a[2] + b[2]) + (-10 * math.log10(math.exp(-z * z / 2)) if fits else unpaired)
-            weight = likelihood * (math.exp(-z * z / 2) * fits + u)
-            table[i, j] = (cost, weight, fits)
+            together = likelihood * math.exp(-z * z / 2) * fits
+            table[i, j] = (together, together + likelihood * apart, fits)
     return table
 
 
@@ -87,8 +90,8 @@ LIBRARY = 0.02, 100.0
 POINTS = 5  # of score, an error
 
 
-def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, library=LIBRARY):
-    """Which place of each read leads, and RATING[n]; where the places begin."""
+def choose(sides, lengths, mate, digest, flip, insert, worth=4, library=LIBRARY):
+    """Which place of each read leads, and RATING[n]; where the places begin. `worth`: of mates together, in errors."""
     rows = [(2 * r + p[0], p[1], p[2]) for r, side in enumerate(sides) for p in side]
     start = np.concatenate([[0], np.cumsum([len(side) for side in sides])]).astype(np.int64)
     strand, first, edits = flat(rows, np.uint32, np.int64, np.uint16)
@@ -101,7 +104,7 @@ def choose(sides, lengths, mate, digest, flip, insert, unpaired, each=18.0, libr
     borders = np.array([0, BORDER, 1 << 40], np.int64)
     pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders)
     found = found_of(strand, first, edits=edits)
-    mates = each, unpaired * POINTS / each, *MATES[2:]
+    mates = worth * POINTS, *MATES[1:]
     rows, summary, rated = search_of(context, None, found, pairs, margin=20, mates=mates).chosen
     assert summary["n_reported"].tolist() == np.diff(start).tolist()
     primary = [start[r] + rows[start[r]] if start[r] < start[r + 1] else -1 for r in range(len(sides))]
@@ -120,33 +123,27 @@ def drawn(side, length, flip, digest):
 def test_choice_and_doubt_by_looking_at_every_pair_of_places(orientation, seed):
     rng = np.random.default_rng(seed)
     seen = defaultdict(int)
-    for _ in range(150):
+    for _ in range(300):
         insert = InsertModel.given(orientation, int(rng.integers(100, 400)), int(rng.integers(5, 60)))
         lengths = [int(m) for m in rng.integers(30, 150, 2)]
         n = [int(k) for k in rng.choice([1, 1, 2, 5, 12], 2)]
         sides = [random_places(rng, int(rng.choice([500, 4000])), k) for k in n]
-        library, unpaired = (
-            (float(rng.uniform(0.003, 0.3)), float(rng.uniform(1, 500))),
-            float(rng.uniform(20, 70)),
-        )
+        library, worth = (float(rng.uniform(0.003, 0.3)), float(rng.uniform(1, 500))), int(rng.integers(1, 8))
         digest = [int(x) for x in rng.integers(0, 1 << 63, 2)]
-        each = float(rng.choice([18.0, 3.6]))  # of an error, of a point of score
         flip = rng.integers(0, 2, 2).tolist()
-        (primary, rated), start = choose(
-            sides, lengths, (1, 2), digest, flip, insert, unpaired, each, library
-        )
+        (primary, rated), start = choose(sides, lengths, (1, 2), digest, flip, insert, worth, library)
         wrong = rated["known"]
         odds = [odds_of(min(p[2] for p in side), m, library) for side, m in zip(sides, lengths, strict=True)]
-        table = weigh(orientation, insert, sides, lengths, odds, unpaired, each)
+        apart = apart_of(odds, worth)
+        table = weigh(orientation, insert, sides, lengths, odds, apart)
         best = [min(p[2] for p in side) for side in sides]
-        alone = each * sum(best) + unpaired
-        least = min([alone, *(cost for cost, _, fits in table.values() if fits)])
+        most = max([apart, *(together for together, _, _ in table.values())])
         i, j = int(primary[0] - start[0]), int(primary[1] - start[1])
         proper = table[i, j][2]
-        if not proper or table[i, j][0] > least + 0.02:
+        if not proper or table[i, j][0] < most * (1 - 1e-9):
             own = [drawn(*of_read) for of_read in zip(sides, lengths, flip, digest, strict=True)]
             assert [i, j] == own  # each mate keeps its own primary
-            assert least >= alone - 0.02
+            assert most <= apart * (1 + 1e-9)
         total = sum(weight for _, weight, _ in table.values())
         with_i = sum(weight for (a, _), (_, weight, _) in table.items() if a == i)
         with_j = sum(weight for (_, b), (_, weight, _) in table.items() if b == j)
@@ -166,7 +163,7 @@ def test_equal_pairs_are_drawn_and_doubted():
     ]
     drawn = set()
     for digest in range(30):
-        (primary, rated), _ = choose(sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert, 60.0)
+        (primary, rated), _ = choose(sides, (100, 100), (1, 2), (digest * 7919, digest), (0, 0), insert)
         a, b = sides[0][primary[0]], sides[1][primary[1] - 3]
         assert b[1] - a[1] == 200
         assert rated["known"].tolist() == pytest.approx([2, 2], rel=1e-3)
@@ -177,7 +174,7 @@ def test_equal_pairs_are_drawn_and_doubted():
 def test_a_mate_without_a_place_and_a_single_read_are_not_decided():
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 5000, 0)], [], [(True, 7000, 2), (True, 9000, 2)], [], []]
-    (primary, rated), _ = choose(sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert, 60.0)
+    (primary, rated), _ = choose(sides, (100,) * 5, (1, 2, 0, 1, 2), range(5), (0,) * 5, insert)
     assert primary.tolist() == [0, -1, 1, -1, -1]
     assert rated["known"].tolist() == [0, 0, 1, 0, 0]  # by its own places
 
@@ -187,9 +184,9 @@ def test_choice_beyond_two_billion(top):
     """Coordinates use more than 32 bits."""
     insert = InsertModel.given("fr", 300, 30)
     sides = [[(False, 300, 0), (False, top, 1)], [(True, top + 200, 1), (True, 100_000, 0)]]
-    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert)
     assert primary.tolist() == [1, 2]
     middle = 1 << 31
     sides = [[(False, middle - 1000, 0)], [(True, middle + 5000, 0), (True, middle - 800, 0)]]
-    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert, 60.0)
+    (primary, _), _ = choose(sides, (100, 100), (1, 2), (5, 6), (0, 0), insert)
     assert primary.tolist() == [0, 2]
