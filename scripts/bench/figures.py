@@ -113,8 +113,12 @@ def simulated(reference: Path, length: int, error: float, paired: bool, number: 
     """`number` reads, or mates of half as many pairs. Single reads and mates have files of the same name."""
     folder /= "pairs" if paired else "single"
     folder.mkdir(parents=True, exist_ok=True)
-    count, insert = (number // 2, INSERT) if paired else (number, None)
-    return peers.simulate(reference, length, error, folder, count, insert)
+    count, pairs = (number // 2, ["--pairs", INSERT]) if paired else (number, [])
+    options, stem = ["-l", str(length), "-e", str(error), *pairs], f"reads_{length}_{error}_{count}"
+    files = map(Path, harness.simulated(str(reference), stem, options, count, 1 + paired, folder))
+    name, more = f"{'2 x ' * paired}{length} bp {100 * error:g}%", {"insert": INSERT} if paired else {}
+    first, *second = files
+    return ReadSet(name, first, (1 + paired) * count, length, error, mates=next(iter(second), None), **more)
 
 
 def parts(genomes: dict[str, Path], args: argparse.Namespace) -> list[Part]:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pysam
-from harness import simulated
 from timed import RunFailed, timed
 from xopen import xopen
 
@@ -145,20 +144,6 @@ def bench_set(
             runs[one.name].update(summary(rounds[one.name], reads))
     kind = {"name": reads.name, "reads": reads.number, "length": reads.length, "error": reads.error}
     return {**kind, **({"paired": True, "insert": reads.insert} if reads.mates else {}), "runs": runs}
-
-
-def simulate(
-    reference: Path, length: int, error: float, folder: Path, number: int, insert: str | None, seed: int = 1
-) -> ReadSet:
-    """`number` reads, or as many pairs with this insert, made where they are not there yet."""
-    options = ["-l", str(length), "-e", str(error), "--seed", str(seed)]
-    options += ["--pairs", insert] if insert else []
-    mates, stem = 2 if insert else 1, f"reads_{length}_{error}_{number}"
-    files = [Path(path) for path in simulated(str(reference), stem, options, number, mates, folder)]
-    name = f"{'2 x ' if insert else ''}{length} bp {100 * error:g}%"
-    return ReadSet(
-        name, files[0], mates * number, length, error, mates=files[1] if insert else None, insert=insert
-    )
 
 
 def given_pairs(paths: list[str]) -> ReadSet:

@@ -442,9 +442,7 @@ def allowed(text: str) -> dict[str, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write the page, where nothing has gone up")
     parser.add_argument("--list", action="store_true", help="print every number with its line")
     args = parser.parse_args(argv)

@@ -253,14 +253,12 @@ def _text_of(node: ast.expr) -> str:
     return ""
 
 
-def findings(
-    blocks: Iterator[Block], most: int = MOST_WORDS, phrases: dict[str, str] = PHRASES
-) -> Iterator[Finding]:
+def findings(blocks: Iterator[Block], phrases: dict[str, str] = PHRASES) -> Iterator[Finding]:
     """Sentences that are too long, and odd phrases, in the order of the text."""
     for block in blocks:
         text = plain(block.text)
         for sentence in sentences(text):
-            if (n := words(sentence)) > most:
+            if (n := words(sentence)) > MOST_WORDS:
                 yield Finding(block.line, f"{n} words: {sentence[:90]}...")
         for pattern, better in phrases.items():
             for match in re.finditer(pattern, text):
@@ -282,7 +280,6 @@ def main(argv: list[str] | None = None) -> int:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--docstrings", action="store_true", help="docstrings of *.py instead of *.md")
     kind.add_argument("--shown", action="store_true", help="what *.py show their users, instead of *.md")
-    parser.add_argument("--words", type=int, default=MOST_WORDS, metavar="N", help="most words of a sentence")
     args = parser.parse_args(argv)
     count = 0
     for file in files_of(
@@ -311,7 +308,7 @@ def check(file: Path, args: argparse.Namespace) -> int:
     """Prints the findings of one file; returns how many there are."""
     strict = args.shown or any(part in file.resolve().as_posix() for part in STRICT_PAGES)
     count = 0
-    for finding in findings(blocks_of(file, args), args.words, {**PHRASES, **STRICT} if strict else PHRASES):
+    for finding in findings(blocks_of(file, args), {**PHRASES, **STRICT} if strict else PHRASES):
         count += 1
         print(f"{file}:{finding.line}: {finding.message}")
     return count

@@ -54,9 +54,7 @@ def wrong_among(name: str, several: list[str]) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("genomes", nargs="+", type=Path, metavar="GENOME.fa")
     parser.add_argument("--windows", type=int, default=1500, help="of all genomes and parameters [1,500]")
     parser.add_argument("-t", "--threads", type=int, default=1, help="processes [1]")

@@ -35,7 +35,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,14 +164,10 @@ class World:
             "insert -q -t 1 --device none ref.gsi 1.fq 2.fq -o model.json",
             "report stats.json -o stats.html",  # imports matplotlib once
         ]
-        before = os.getcwd()
-        os.chdir(folder)
-        try:
+        with chdir(folder):
             for line in steps:
                 if cli.main(line.split()):
                     raise RuntimeError(f"gassst {line}")
-        finally:
-            os.chdir(before)
         (folder / "stats.html").unlink()
         self.files = {path.name: path.read_bytes() for path in folder.iterdir()}
         first, second = (fastq_records(self.files[name]) for name in ("1.fq", "2.fq"))
@@ -457,9 +453,7 @@ def working_folder() -> Iterator[tuple[World, Path]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, help="stop after this time")
     parser.add_argument("--count", type=int, default=sys.maxsize, help="stop after this many cases")
     parser.add_argument("--seed", type=int, default=0, help="of the first case of each kind")

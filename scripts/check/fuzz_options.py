@@ -302,9 +302,7 @@ def faults_of_case(seed: int, world: World, base: Path, tally: Counter[str]) -> 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--cases", type=int, default=1000, help="try this many seeds")
     args = parser.parse_args(argv)

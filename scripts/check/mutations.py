@@ -398,9 +398,7 @@ def judge(tree: Path, mutations: Sequence[Mutation]) -> tuple[list[str], list[st
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("-k", metavar="TEXT", default="", help="only mutations with this in name or path")
     parser.add_argument("--list", action="store_true", help="print the mutations and their tests, and stop")
     args = parser.parse_args(argv)

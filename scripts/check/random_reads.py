@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,15 +39,11 @@ class World:
         phix = gzip.decompress(PHIX.read_bytes()).decode().upper().partition("\n")[2].replace("\n", "")
         self.genomes = {"phix": {"phix": phix}, "made": made}
         (folder / "made.alt").write_text("alt\n")
-        before = os.getcwd()
-        os.chdir(folder)
-        try:
+        with chdir(folder):
             for name, genome in self.genomes.items():
                 for fasta in (f"{name}.fa", f"{name}.plain.fa"):  # the second one has no index beside it
                     Path(fasta).write_text("".join(f">{n} of {name}\n{s}\n" for n, s in genome.items()))
                 self._make(name, "--alt made.alt" if name == "made" else "")
-        finally:
-            os.chdir(before)
 
     def _make(self, name: str, alt: str) -> None:
         pysam.faidx(f"{name}.fa")

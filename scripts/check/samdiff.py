@@ -173,9 +173,7 @@ def changes(a: str, b: str) -> Iterator[Change]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("a", metavar="A.bam", help="SAM, BAM or CRAM before")
     parser.add_argument("b", metavar="B.bam", help="and after")
     parser.add_argument("--list", type=int, default=0, metavar="N", help="show N reads of each kind [0]")

@@ -290,19 +290,8 @@ def map_sets(tree: Path, sets: Sequence[Set], folder: Path) -> dict[str, Path | 
     own = folder / f"records-{tree.name}"
     own.mkdir()
     for name, (genome, options) in INDEXES.items():
-        run(
-            tree,
-            "-m",
-            "gassst",
-            "index",
-            str(folder / genome),
-            "-o",
-            str(own / f"{name}.gsi"),
-            *options,
-            "-q",
-            "-t",
-            "1",
-        )
+        words = [str(folder / genome), "-o", str(own / f"{name}.gsi"), *options, "-q", "-t", "1"]
+        run(tree, "-m", "gassst", "index", *words)
     found: dict[str, Path | str] = {}
     for number, one in enumerate(sets):
         output = own / f"{number}.sam"
@@ -441,9 +430,7 @@ def check(base: str, head: str | None, root: Path = ROOT) -> int:
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "span", nargs="?", metavar="BASE[..HEAD]", help="default: see above, to this tree as it is"
     )

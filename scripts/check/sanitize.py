@@ -62,9 +62,7 @@ def environment() -> dict[str, str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cases", type=int, default=300, help="of the fuzzer")
     parser.add_argument("--workers", default="2", help="processes of pytest")
     parser.add_argument("tests", nargs="*", default=TESTS, help="what pytest runs")

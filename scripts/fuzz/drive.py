@@ -144,9 +144,7 @@ def merge(target: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=int, default=600, help="for all targets together")
     parser.add_argument(
         "--merge", action="store_true", help="add to the corpus of the repository; do not fuzz"
