@@ -53,13 +53,6 @@ def test_falls_with_rivals_and_errors_and_rises_with_the_distance_of_the_second(
     assert near[0] < near[1]
 
 
-def test_seeds_not_looked_up_cost_quality():
-    row = [(3, NO_SCORE, 1, 0)]
-    by_complete = [int(rated(row, 50, complete=c, looked=0b1)["mapq"][0]) for c in (1, 2, 3, 4, 8)]
-    assert by_complete == sorted(by_complete)
-    assert by_complete[0] < by_complete[-1]
-
-
 def test_beside_seeds_that_occur_too_often_more_copies_are_assumed():
     rows = [(1, NO_SCORE, 1, 0)]  # every place with fewer errors than the best one and one more is known
     weights = [float(rated(rows, 100, complete=c, looked=0b11)["unseen"][0]) for c in (2, 3, 4, 5)]
@@ -74,13 +67,6 @@ def of_seeds(planned, complete):
     missed = SeedsLooked.of(25, np.array([0.0, 0.1, 0.3, 0.6]))
     some = rater([missed], UNKNOWN_LIBRARY.table, COPIES)
     return rated_wholes(some, [100], [[1]], (complete, 0, planned))["unseen"][0]
-
-
-def test_beside_a_known_rival_there_are_more():
-    alone, beside, far = (
-        float(rated([(2, second, 1, 1)], 100, looked=0b11, complete=4)["unseen"][0]) for second in (99, 3, 5)
-    )
-    assert alone == far and beside > 20 * alone
 
 
 def test_a_level_that_looks_at_everything_misses_nothing():

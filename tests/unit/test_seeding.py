@@ -20,17 +20,6 @@ from gassst.search.host import given_up
 from gassst.search.plan import SELDOM, SearchPlan, default_errors
 
 
-def miss_probability(m: int, r: int, w: int) -> float:
-    """Share of alignments of `m` bases with `r` errors that hold no error-free run of `w` bases (Rizk 4.6.7).
-
-    The errors are spread uniformly; inclusion and exclusion over the r + 1 runs between them, in whole numbers.
-    """
-    if w > m:
-        return 1.0
-    runs = range(min(r + 1, (m - r) // w) + 1)
-    return sum((-1) ** i * comb(r + 1, i) * comb(m - i * w, r) for i in runs) / comb(m, r)
-
-
 def stage_miss(m: int, errors: int, stage: Stage) -> float:
     return float(stage_misses(m, (stage,), m + 1)[0, errors])
 
@@ -70,16 +59,6 @@ def test_what_stages_lose_of_a_library(library, rate, placed):
             assert lost[0, stage, m] == pytest.approx(placed * (missed @ share), rel=1e-3)
             assert lost[1, stage, m] ** 2 == pytest.approx(placed * (missed**2 @ share), rel=1e-3)
             missed = np.minimum(missed, [stage_miss(m, e, seeds) for e in range(m + 1)])
-
-
-def test_a_clean_library_needs_fewer_stages_than_a_bad_one():
-    plan = SearchPlan(MapParams(), 11, 60_000_000)
-    plan.prepare(np.array([100], np.uint32))
-    stages = len(plan.plan(100).stages)
-    needed = [
-        (plan.lost_of(ErrorRate(rate, 1e4))[0, :stages, 100] > 0.001).sum() for rate in (0.005, 0.02, 0.07)
-    ]
-    assert needed == [2, 3, 5]
 
 
 def test_a_level_that_misses_nothing_gives_no_read_up():
@@ -201,13 +180,6 @@ def test_the_share_that_overlapping_seeds_miss_is_counted_right(stage):
         sets = [set(some) for some in combinations(range(m), errors)]
         missed = sum(all(seed & some for seed in seeds) for some in sets)
         assert stage_miss(m, errors, stage) == pytest.approx(missed / len(sets), abs=1e-12)
-
-
-@pytest.mark.parametrize("m, w", [(36, 12), (150, 12), (151, 25), (1000, 14)])
-def test_seeds_at_every_base_miss_what_the_exact_formula_says(m, w):
-    (shares,) = stage_misses(m, (Stage(w, m - w + 1, False),), min(m, 256))
-    exact = [miss_probability(m, errors, w) for errors in range(len(shares))]
-    assert shares == pytest.approx(exact, rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("m", [36, 50, 100, 151])
