@@ -157,7 +157,8 @@ cdef class LocalBands(Aligner):
             turn[i] = turn_t(target[i].diagonal, width_of_walk(self, &target[i]))
             if turn[i].width == PLAIN:
                 whole = <uint32_t>self.length_of(target[i].read_strand) << 4 | CIGAR_MATCH
-                one = aligned_t(target[i].read_strand, target[i].diagonal, &whole, 1, 0, NO_SCORE)
+                one = aligned_t(target[i].read_strand, target[i].diagonal, &whole, 1, target[i].score,
+                                0 if target[i].total == perfect(self, target[i].read_strand) else NO_SCORE)
                 put_line(self, self.n_lines + i, &one, target[i].given)
         by_width(self, target, turn, k, True)
         self.n_lines += k

@@ -103,8 +103,8 @@ cdef const int64_t[::1] of_pairs = _sums(0.5), of_bases = _sums(2.0)
 
 
 cdef double word_letters(planes_t reads, int64_t first, int64_t m, double most) noexcept nogil:
-    """How many letters a base of a word is worth, of the bases first .. first + m - 1: as many letters would be found at a
-    place as often. `most`: letters of the index, of which no word is worth more. The same for the reverse complement.
+    """Logarithm of how many letters a base is worth, of the bases first .. first + m - 1: as many would be found at a place
+    as often. `most`: that of the index, of which no word is worth more. The same for the reverse complement.
 
     Genomes are full of words of low complexity: chance finds one far more often than a word of random bases. How likely
     it is follows from itself, from how often each base was behind the one before it (the estimator of Krichevsky and
@@ -131,7 +131,7 @@ cdef double word_letters(planes_t reads, int64_t first, int64_t m, double most) 
         known, by_row, by_column = known + row, by_row + of_bases[row], by_column + of_bases[column]
     # As the strand says that foretells more. What no neighbour foretells is worth as much as any base.
     likely -= min(by_row, by_column)
-    return fmin(most, exp(((m - known) * log(most) - likely * 2.0**-32) / m)) if m else most
+    return fmin(most, ((m - known) * most - likely * 2.0**-32) / m) if m else most
 
 
 # --- odds ------------------------------------------------------------------------------------------------------------
@@ -250,12 +250,12 @@ def chance_hits(int64_t m, int64_t d, double n_bases, double letters=4.0):
     About C(m, d) * 8^d words of four letters lie within d errors: 3 substitutions, 4 insertions and 1 deletion for each
     base. Bases of a repeat are worth fewer letters (`word_letters`).
     """
-    return n_bases * hits_of_a_base(m, d, letters)
+    return n_bases * hits_of_a_base(m, d, log(letters))
 
 
 cdef double hits_of_a_base(int64_t m, int64_t d, double letters) noexcept nogil:
     d = min(d, m)
-    return 2 * exp(fmin(log_choose(m, d) + d * log(2 * letters) - m * log(letters), 0))
+    return 2 * exp(fmin(log_choose(m, d) + d * (log(2) + letters) - m * letters, 0))
 
 
 # --- cases -----------------------------------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ cdef class Rater(Copies):
 
     def __cinit__(self, plan, Cases cases, int further, bint beside=True):
         self.cases, self.odds, self.further, self.beside = cases, cases.odds, further, beside
-        self.letters, self.n_bases = plan.letters, plan.n_bases
+        self.letters, self.n_bases = log(plan.letters), plan.n_bases
         self.pairs = <case_pair_t *>calloc(CASE_PAIRS, sizeof(case_pair_t))
         if self.pairs == NULL:
             raise MemoryError
@@ -553,18 +553,19 @@ cdef class Rater(Copies):
 
         Bases begin .. end - 1 of the strand are aligned there. `loss`: in mismatches, against an alignment without errors.
         """
-        cdef uint32_t r = read_strand >> 1
-        cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], read_strand, m)
-        cdef double odds = self.odds.of_one(<int64_t>ceil(loss), end - begin)
+        cdef int64_t m = reads.lengths[read_strand >> 1]
+        cdef int64_t first = first_base(reads.plane_start[read_strand >> 1], read_strand, m) + begin
+        cdef double odds
         cdef uint16_t errors = NO_SCORE, count
         cdef uint8_t most
-        if not self.beside or rating.mapq < LEAST_BESIDE_COPIES:
+        if not (self.beside and rating.mapq >= LEAST_BESIDE_COPIES and may_repeat(reads.planes, first, end - begin, m)):
             return
+        odds = self.odds.of_one(<int64_t>ceil(loss), end - begin)
         if odds < 1:  # with more errors all copies together weigh nothing
             errors = <uint16_t>fmin(errors, loss + log(UNKNOWN / (2 * FURTHEST)) / log(odds) + 1)
-        count = rivals_beside(reference, diagonal + begin, reads.planes, first + begin, end - begin, m, &errors)
+        count = rivals_beside(reference, diagonal + begin, reads.planes, first, end - begin, &errors)
         most = phred(count * pow(odds, fmax(errors - loss, 0)))
-        if count and most < rating.mapq:
+        if most < rating.mapq:
             rating.mapq, rating.cap, rating.capped_by = most, most, TANDEM
 
 

@@ -14,22 +14,17 @@ cdef extern from "words.h" nogil:
     bint repeats_itself(planes_t reads, int64_t first, int64_t m, int nearest)
 
 
-cdef inline bint shows_repeats(int64_t length) noexcept nogil:
-    """Whether a read in a tandem repeat repeats words of its own. A shorter one may lie in a repeat of any unit."""
-    return length >= REPEATED_BASES + SAME_PLACE + 1
+cdef inline bint may_repeat(planes_t reads, int64_t first, int64_t m, int64_t length) noexcept nogil:
+    """Whether a stretch of a read may lie in a tandem repeat, where all but short reads repeat words of their own."""
+    return length < REPEATED_BASES + SAME_PLACE + 1 or repeats_itself(reads, first, m, SAME_PLACE + 1)
 
 
-cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m, int64_t length,
+cdef uint16_t rivals_beside(planes_t bases, int64_t place, planes_t reads, int64_t first, int64_t m,
                             uint16_t *errors) noexcept nogil:
-    """The best ungapped places of m bases from `first` on of a read of `length` bases, 11 to 128 diagonals beside `place`.
-
-    Returns how many have the fewest mismatches, `errors`, no more than before: none where the read repeats nothing.
-    """
-    cdef int64_t shift, side
-    cdef int found
+    """How many ungapped places of m bases of a read from `first` on, 11 to 128 diagonals beside `place`, have the fewest
+    mismatches, `errors`, no more than before."""
+    cdef int64_t shift, side, found
     cdef uint16_t count = 0
-    if shows_repeats(length) and not repeats_itself(reads, first, m, SAME_PLACE + 1):
-        return 0
     for shift in range(SAME_PLACE + 1, FURTHEST + 1):
         for side in range(2):
             found = count_differences(bases, place + (shift if side else -shift), reads, first, m, errors[0])

@@ -66,6 +66,27 @@ def test_score_is_the_least_of_the_profile(backend, words):
     np.testing.assert_array_equal(end, profile.argmin(axis=1))
 
 
+@pytest.mark.parametrize("words", WORDS)
+def test_reads_without_an_error_end_on_the_leftmost_diagonal_that_fits(backend, words):
+    """In repeats several do. Beside the ends of the reference, and with masked bases, it is as anywhere else."""
+    rng, n = np.random.default_rng(words), 2000
+    reference = make_reference(rng)[:3000]
+    for at, unit in ((300, 1), (900, 7), (1500, 40)):
+        reference[at : at + 400] = np.resize(rng.integers(0, 4, unit), 400)
+    start = rng.integers(0, len(reference) - 15, n)
+    reads = [reference[s : s + rng.integers(15, 160)].copy() for s in start]
+    for read in reads[::3]:
+        read[rng.integers(0, len(read))] = rng.integers(0, 5)
+    band_start = np.maximum(start - rng.integers(0, 64 * words, n), 0)
+    read_strand = 2 * np.arange(n, dtype=np.uint32)
+    handle = backend(planes_of(reference), pack(reads))
+    best, end = handle.score(read_strand, band_start, words)
+    profile = handle.profile(read_strand, band_start, words)
+    assert ((profile == 0).sum(axis=1) > 1).sum() > 100
+    np.testing.assert_array_equal(best, profile.min(axis=1))
+    np.testing.assert_array_equal(end, profile.argmin(axis=1))
+
+
 def open_case(backend, case):
     return backend(planes_of(case.reference), pack(case.reads))
 

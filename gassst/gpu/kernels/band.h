@@ -67,15 +67,6 @@ BAND_FN void BAND(open)(const band_batch *batch, const u32 *pairs, BAND(lanes) *
     }
 }
 
-/* Lanes of a group of neighbouring pairs; past the last pair it is repeated, which costs no special case. */
-BAND_FN void BAND(open_group)(const band_batch *batch, u32 group, BAND(lanes) *lanes)
-{
-    u32 pairs[LANES];
-    for (int l = 0; l < LANES; l++)
-        pairs[l] = batch->n - 1 - group * LANES < (u32)l ? batch->n - 1 : group * LANES + l;
-    BAND(open)(batch, pairs, lanes);
-}
-
 /* One plane of one row of the reference; everything outside is masked. */
 BAND_FN u64 BAND(plane)(const band_batch *batch, u64 row, int plane)
 {
@@ -266,13 +257,13 @@ BAND_FN VEC BAND(best)(const BAND(state) *state)
     return best;
 }
 
-/* Best errors and leftmost end diagonal of one group of pairs: best[n], end[n]. */
-BAND_FN void BAND(score)(const band_batch *batch, u32 group, BAND_GLOBAL u16 *best, BAND_GLOBAL u16 *end)
+/* Best errors and leftmost end diagonal of a pair in each lane: best[n], end[n]. */
+BAND_FN void BAND(score)(const band_batch *batch, const u32 *pairs, BAND_GLOBAL u16 *best, BAND_GLOBAL u16 *end)
 {
     BAND(lanes) lanes;
     BAND(state) state;
     u64 key[LANES];
-    BAND(open_group)(batch, group, &lanes);
+    BAND(open)(batch, pairs, &lanes);
     BAND(forward)(batch, &lanes, &state);
     VEC_STORE(BAND(best)(&state), key);
     for (int l = 0; l < LANES; l++) {
@@ -301,12 +292,12 @@ BAND_FN u64 BAND(expand)(u64 first, u64 vp, u64 vn, BAND_GLOBAL u64 *out)
 }
 
 /* Errors by end diagonal, u16[n, 64 * WORDS], four in a word (little-endian hosts and devices). */
-BAND_FN void BAND(profile)(const band_batch *batch, u32 group, BAND_GLOBAL u64 *profile)
+BAND_FN void BAND(profile)(const band_batch *batch, const u32 *pairs, BAND_GLOBAL u64 *profile)
 {
     BAND(lanes) lanes;
     BAND(state) state;
     u64 first[LANES], vp[WORDS][LANES], vn[WORDS][LANES];
-    BAND(open_group)(batch, group, &lanes);
+    BAND(open)(batch, pairs, &lanes);
     BAND(forward)(batch, &lanes, &state);
     VEC_STORE(state.first, first);
     for (int w = 0; w < WORDS; w++) {

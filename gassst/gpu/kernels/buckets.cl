@@ -45,7 +45,7 @@ __kernel void score_bands(READ_ARGS, __global const short *plan, REFERENCE_ARGS,
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
         if (pairs[i] == NOWHERE || PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) != WORDS)
             continue;
-        band_score(&batch, i, found, found + room);
+        band_score(&batch, &i, found, found + room);
     }
 }
 

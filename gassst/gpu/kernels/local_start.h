@@ -62,12 +62,13 @@ INLINE int64_t lost_by_whole(planes_t reference, int64_t diagonal, planes_t read
 INLINE whole_start start_of_whole(planes_t reference, int64_t end, planes_t reads, int64_t first, int64_t m, int edits,
                                   uint32_t reach, whole_costs costs)
 {
-    whole_start start = {ungapped_diagonal(reference, end, reads, first, m, edits, reach), (int64_t)edits * costs.differs, 0};
+    const int64_t touched = edits ? ungapped_diagonal(reference, end, reads, first, m, edits, reach) : end;
+    whole_start start = {touched, (int64_t)edits * costs.differs, 0};
     if (!start.touched) {
         start.touched = end;
         start.loss += costs.gap - costs.differs;
     } else if (start.loss < costs.breaking) { /* one that a masked base makes cheaper is scored in a band */
-        start.is_plain = lost_by_whole(reference, start.touched, reads, first, m, costs, start.loss) == start.loss;
+        start.is_plain = !edits || lost_by_whole(reference, touched, reads, first, m, costs, start.loss) == start.loss;
     }
     return start;
 }

@@ -130,7 +130,7 @@ __kernel void profile_bands(READ_ARGS, __global const short *plan, REFERENCE_ARG
     band_batch batch = BANDS_OF_READS(pairs, room, n);
     for (uint i = get_global_id(0); i < n; i += get_global_size(0))
         if (PLAN(BAND_WORDS, read_length[pairs[i] >> 1]) == WORDS)
-            band_profile(&batch, i, profile + (ulong)i * (stride / 4 - 16 * WORDS));
+            band_profile(&batch, &i, profile + (ulong)i * (stride / 4 - 16 * WORDS));
 }
 
 /* The bands of a stage, in the order of read, canonical strand and diagonal, with their profiles. */
