@@ -210,7 +210,7 @@ def world(engine, tmp_path_factory):
     return search, mapper.index, genome
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def few_are_enough(monkeypatch):
     """Tests have few reads."""
     monkeypatch.setattr(search_module, "FEWEST", 1)
@@ -227,6 +227,7 @@ def reads_of(genome, n, span):
     return reads
 
 
+@pytest.mark.usefixtures("few_are_enough")
 @pytest.mark.parametrize("params", [{}, {"mode": "local"}, {"filters": ()}, {"max_hits": 3}], ids=str)
 @pytest.mark.parametrize("with_pairs", [False, True])
 def test_they_are_those_of_the_host(world, params, with_pairs):
@@ -241,6 +242,7 @@ def test_they_are_those_of_the_host(world, params, with_pairs):
     assert (looked & OF_COPIES != 0).sum() > len(looked) / 10
 
 
+@pytest.mark.usefixtures("few_are_enough")
 def test_the_host_has_no_seeds_to_look_up(world):
     search, index, genome = world
     context, counts = context_of(index, reads_of(genome, 100, 300)), Stats()
@@ -249,6 +251,7 @@ def test_the_host_has_no_seeds_to_look_up(world):
     assert counts.occurrences == counts.scored == 0
 
 
+@pytest.mark.usefixtures("few_are_enough")
 @pytest.mark.parametrize(("name", "value"), [("on_device", lambda: None), ("FEWEST", 1000)])
 def test_without_room_and_of_few_reads_the_host_finds_them(world, name, value, monkeypatch):
     search, index, genome = world
@@ -261,6 +264,7 @@ def test_without_room_and_of_few_reads_the_host_finds_them(world, name, value, m
     assert counts.occurrences > 0
 
 
+@pytest.mark.usefixtures("few_are_enough")
 @pytest.mark.parametrize("named", [False, True])
 def test_a_device_that_fails_before_them(world, named, monkeypatch):
     """The host goes on without one that nobody named."""
