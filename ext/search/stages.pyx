@@ -361,7 +361,8 @@ cdef class Stages:
         for i in range(0 if self.exhaustive else a):
             top.n += best_bucket(&here, start[i], start[i + 1], self.shift, top.read_strand + top.n,
                                  top.bucket + top.n)
-        self.note_seen()
+        if not self.exhaustive:  # a later stage finds all places again
+            self.note_seen()
         self.effort.candidates_ns += now() - t
         # The best supported place tightens the limit, by which the filters reject more of the others.
         self.score(&top, NULL)
@@ -377,9 +378,7 @@ cdef class Stages:
         t = now()
         distinct_buckets(&here, n, self.shift, &found)
         self.effort.candidates_ns += now() - t
-        if self.exhaustive:
-            return self.list_minima(&found)
-        return self.score(&found, NULL)
+        return self.list_minima(&found) if self.exhaustive else self.score(&found, NULL)
 
     cdef int look_up(self, int row, Py_ssize_t a) except -1 nogil:
         """The seeds of a row of the plan, of the active reads: how many are clipped, then whether one is passed over, is
