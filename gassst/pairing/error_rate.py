@@ -13,8 +13,6 @@ from gassst.frozen import frozen, replace
 
 # Reads from which on a rate is learned, and insert sizes are.
 ENOUGH_READS = 64
-# A library without any spread counts as so many bases: then a read's own errors hardly matter.
-MOST_BASES = 10_000.0
 # Share of reads that are taken to be unlike their library: with gaps, or of another genome.
 UNLIKE = 0.01
 
@@ -63,7 +61,8 @@ class ErrorRate:
     ) -> ErrorRate:
         """From the mismatches (int64[n]) and aligned bases (int64[n]) of confident reads; of too few an unknown rate.
 
-        The spread is that of a beta-binomial distribution with the variance that was seen.
+        The spread is that of a beta-binomial distribution with the variance that was seen. A library without any counts
+        as all bases that were seen: then a read's own errors hardly matter.
         """
         some = aligned > 1
         if np.count_nonzero(some) < ENOUGH_READS:
@@ -75,8 +74,8 @@ class ErrorRate:
         deviation = int((e * e).sum()) - 2 * rate * int((e * m).sum()) + rate**2 * squares
         # Correlation of two bases of a read.
         alike = (deviation / (rate * (1 - rate)) - total) / pairs_of_bases
-        bases = 1 / max(alike, 1 / (MOST_BASES + 1)) - 1
-        return cls(rate, min(max(bases, UNKNOWN_LIBRARY.bases), MOST_BASES), damage)
+        bases = 1 / max(alike, 1 / (total + 1)) - 1
+        return cls(rate, max(bases, UNKNOWN_LIBRARY.bases), damage)
 
     @property
     def is_known(self) -> bool:

@@ -15,16 +15,17 @@ from gassst.errors import InputError, UsageError, unreadable
 from gassst.files.whole_file import write_text
 from gassst.frozen import asdict, frozen, replace
 from gassst.model.params import LONGEST_TEMPLATE, ORIENTATIONS
-from gassst.pairing.error_rate import ENOUGH_READS, MOST_BASES, UNKNOWN_LIBRARY, ErrorRate
+from gassst.pairing.error_rate import ENOUGH_READS, UNKNOWN_LIBRARY, ErrorRate
 
 ENOUGH_PAIRS = ENOUGH_READS // 2
 # Share of the confident pairs from which on an orientation is one of the library: mate pairs hold fragments that face
 # each other, too.
 CLEAR_SHARE = 0.05
 MIN_SD = 2.0
-# A pair is proper within so many standard deviations of the mean, or interquartile ranges of a quartile.
-DEVIATIONS, RANGES = 4, 3
-RATES = 1e-12, 1 - 1e-12  # of a file: of fewer than 10^12 bases no rate beyond is learned
+# A pair is proper within so many standard deviations of the mean.
+DEVIATIONS = 4
+TYPICAL = 350.0  # template length
+RATES = 1e-12, 1 - 1e-12  # of a file: fewer than 10^12 bases teach no rate beyond these
 
 
 @frozen()
@@ -80,20 +81,18 @@ class InsertModel:
     @classmethod
     def assumed(cls, orientation: str) -> InsertModel:
         """For runs with too few pairs to learn from: wide enough for any usual library."""
-        return cls.given(orientation, 350.0, 150.0)
+        return cls.given(orientation, TYPICAL, TYPICAL / 2)
 
     @classmethod
     def learned(cls, orientation: str, templates: Sequence[int]) -> InsertModel:
         """From template lengths; robust: quartiles tell which of them are outliers."""
-        known = sorted(templates)
-        q1, q3 = (_between(known, share * (len(known) - 1)) for share in (0.25, 0.75))
-        spread = max(q3 - q1, 1.0)
+        known, quarter = sorted(templates), len(templates) // 4
+        q1, q3 = known[quarter], known[-1 - quarter]
+        spread = max(q3 - q1, 1)
         core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
         n, total, squares = len(core), sum(core), sum(size * size for size in core)
-        mean, sd = total / n, max(math.sqrt(n * squares - total * total) / n, MIN_SD)
-        low = max(1, math.floor(min(q1 - RANGES * spread, mean - DEVIATIONS * sd)))
-        high = min(LONGEST_TEMPLATE, math.ceil(max(q3 + RANGES * spread, mean + DEVIATIONS * sd)))
-        return cls(orientation, mean, sd, low, high, len(templates))
+        sd = max(math.sqrt(n * squares - total * total) / n, MIN_SD)
+        return replace(cls.given(orientation, total / n, sd), pairs=len(templates))
 
     @property
     def code(self) -> int:
@@ -127,7 +126,7 @@ class InsertModel:
         errors, longest = model.errors, 5 * LONGEST_TEMPLATE  # a mean, and four deviations
         whole = (model.low, 0, longest), (model.high, model.low, longest), (model.pairs, 0, 1 << 62)
         sizes = (model.mean, 0, LONGEST_TEMPLATE), (model.sd, MIN_SD, LONGEST_TEMPLATE)
-        rates = (errors.rate, *RATES), (errors.bases, UNKNOWN_LIBRARY.bases, MOST_BASES)
+        rates = (errors.rate, *RATES), (errors.bases, UNKNOWN_LIBRARY.bases, 1 / RATES[0])
         shares = (errors.elsewhere, 0, 1), *((share, RATES[0], 1) for share in damage)
         real = *sizes, *rates, *shares
         sound = all(_is_within(*x, int) for x in whole) and all(_is_within(*x, int, float) for x in real)
@@ -181,9 +180,3 @@ def learned_insert(
         model = replace(one, errors=errors, also=model)
     assert model is not None
     return model
-
-
-def _between(values: Sequence[int], at: float) -> float:
-    """The value at a place between two of them, on the line through these."""
-    below = int(at)
-    return values[below] + (values[math.ceil(at)] - values[below]) * (at - below)

@@ -31,14 +31,17 @@ def test_outliers_do_not_move_what_is_learned(mean, sd, share):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 32, 501])
-def test_quartiles_are_those_of_numpy(n):
+def test_mean_and_deviation_are_those_of_lengths_near_the_quartiles(n):
     sizes = np.random.default_rng(n).normal(300, 60, n).astype(np.int64)
     model = InsertModel.learned("fr", sizes)
-    q1, q3 = np.percentile(sizes, [25, 75])
-    spread = max(q3 - q1, 1.0)
+    q1 = np.percentile(sizes, 100 * (n // 4) / max(n - 1, 1), method="nearest")
+    q3 = np.percentile(sizes, 100 * (n - 1 - n // 4) / max(n - 1, 1), method="nearest")
+    spread = max(q3 - q1, 1)
     core = sizes[(sizes >= q1 - 2 * spread) & (sizes <= q3 + 2 * spread)]
     assert (model.mean, model.sd) == pytest.approx((core.mean(), max(core.std(), MIN_SD)))
-    assert model.low == max(1, np.floor(min(q1 - 3 * spread, model.mean - 4 * model.sd)))
+    assert (model.low, model.high) == (
+        max(1, np.floor(model.mean - 4 * model.sd)), np.ceil(model.mean + 4 * model.sd)
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("n", [0, 1, ENOUGH_PAIRS - 1])
@@ -48,7 +51,7 @@ def test_too_few_pairs_teach_nothing(n):
     assert model == InsertModel.assumed("rf")
     assert model.pairs == 0
     assert model.low == 1
-    assert model.high == 950
+    assert model.high == 1050
 
 
 @pytest.mark.parametrize(
