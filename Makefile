@@ -36,7 +36,7 @@ $(VENV)/.tested: tests/requirements.txt $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.lint: | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet ruff mypy numpy
+	$(BIN)/python -m pip install --quiet ruff mypy numpy markdown-it-py
 	@touch $@
 
 # Programs behind a mapper, on records of gassst and of bwa mem; docs/benchmarks/field.md. Those on PATH are run.
