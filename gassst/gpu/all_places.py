@@ -16,7 +16,6 @@ from gassst.gpu.backend import ITEMS, DeviceBackend
 from gassst.gpu.found import Found, TracedRows
 from gassst.gpu.index import SOURCES_OF_ALL
 from gassst.model.array_types import U32
-from gassst.search.plan import WORDS
 
 if TYPE_CHECKING:
     from gassst.gpu.device import Memory
@@ -168,7 +167,7 @@ class AllPlaces(DeviceBackend):
         n, room = counts["GAPPED"], counts["RUNS"]
         self._count_bands(0, n)
         longest, most = int(self.present.max()), int(self.context.plan.errors[self.present].max())
-        widths = [words for words in WORDS if words == 1 or DIAGONALS * words <= 4 * most]
+        widths = [words for words in (1, 2, 4, 8) if words == 1 or DIAGONALS * words <= 4 * most]
         of_item = DIAGONALS * widths[-1] * longest
         items = -(-min(n, max(TRACE_BYTES // of_item, 1)) // GROUP) * GROUP
         trace, runs = slot.buffer("trace", of_item * items), slot.buffer("runs", 4 * room)

@@ -39,7 +39,7 @@ DEFAULT_FILTERS: tuple[str, ...] = (AUTO,)
 NO_DEVICE = "none"  # of `MapParams.device`
 SMALL_RNA: dict[str, Any] = {"min_identity": 94.0, "max_hits": 50, "sensitivity": 3, "strata": True}
 """What --preset small-rna means unless it is said otherwise: up to 16 bases no error, up to 33 one."""
-ANCIENT: dict[str, Any] = {"mode": "global", "min_length": 30}
+ANCIENT: dict[str, Any] = {"mode": "global", "min_length": LEAST_SCORE}
 """The same of --preset ancient: clipped ends would hide the damage, and shorter reads fit somewhere by chance."""
 THREADS = between(1, MAX_THREADS)
 
