@@ -20,10 +20,14 @@ def about(result: One) -> str:
     """Machine, versions, what is not in the tables; and a line for each row, all that it counts together."""
     machine, rows = result["machine"], result["rows"]
     commits = ", ".join(sorted({row["commit"] for row in rows.values()}))
-    minutes = sum(row.get("seconds", 0) for row in rows.values()) / 60
+    run = [row for row in rows.values() if "seconds" in row]
+    spent = [
+        sum(row[key] for row in run) for key in ("seconds", "cpu_seconds") if all(key in row for row in run)
+    ]
+    took = " minutes, and of CPU time ".join(f"{seconds / 60:.0f}" for seconds in spent)
     text = [
         f"Measured {machine['date']} on {machine['cpu']}, {machine['cpus']} cores, load {machine['load']:.1f} at the"
-        f" end, at commit {commits}, in {minutes:.0f} minutes.",
+        f" end, at commit {commits}, in {took} minutes.",
         "Versions: " + ", ".join(f"{name} {said}" for name, said in result["versions"].items()) + ".",
         *(f"Not run: {row['what']} ({row['not_run']})." for row in rows.values() if "not_run" in row),
     ]

@@ -11,7 +11,7 @@ import pysam
 from donors import Edit, changed, complement, edit_of, edited, fragments, write_reads
 from field import Data, Figure, Row, World, reference_in
 
-LENGTH, INSERT, COVERAGE = 150, (400, 40), 50
+LENGTH, INSERT, COVERAGE = 150, (400, 40), 30
 FAMILY, COPIES = 1_500, 12
 MOST_ERRORS, LEAST_DEPTH, VALID, INVALID = 10, 5, 0.5, 0.2
 """The defaults of Polypolish 0.6 (Wick and Holt 2022)."""

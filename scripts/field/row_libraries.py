@@ -62,7 +62,7 @@ def ivar(world: World, bam: Path, folder: Path) -> list[Figure]:
     return figures
 
 
-PEAKS, NEAR = 250, 100
+PEAKS, NEAR = 125, 100
 """Bases between the summit of a called peak and the planted one."""
 
 
@@ -72,8 +72,8 @@ def chip(data: Data, folder: Path) -> World:
     (name, bases), *_ = data.human.items()
     known = [at for at in range(10_000, len(bases) - 10_000, 1000) if (bases[at - 500 : at + 500] != N).all()]
     peaks, weights = np.sort(rng.choice(known, PEAKS, replace=False)), rng.exponential(1, PEAKS) + 0.3
-    bound = rng.choice(peaks, 30_000, p=weights / weights.sum()) + rng.normal(-100, 40, 30_000).astype(int)
-    for kind, starts, number in (("C", None, 300_000), ("T", None, 270_000), ("T-bound", bound, 30_000)):
+    bound = rng.choice(peaks, 15_000, p=weights / weights.sum()) + rng.normal(-100, 40, 15_000).astype(int)
+    for kind, starts, number in (("C", None, 150_000), ("T", None, 135_000), ("T-bound", bound, 15_000)):
         made = fragments(rng, [bases], number, 50, (200, 20), starts)
         write_reads(rng, [folder / "1.fq"], made.mates[:1], (f"{kind}{n}" for n in range(len(made.starts))))
     return World(reference_in(folder, {name: bases}), (folder / "1.fq",), peaks)
