@@ -17,7 +17,7 @@ cdef struct case_t:
     uint64_t what, how          # as in `rated_t`
     int64_t length
     double odds                 # how much less likely one more error makes a place
-    double lost                 # share of reads with so many errors of which no seed leads to the place
+    double lost[DIFFERENCES]    # share of reads with so many errors more of which no seed leads to the place
     double missed[DIFFERENCES]  # where no seed leads to the copy
     double both[DIFFERENCES]    # where none leads to it nor to the place
     double alone[2]             # of a single read, without and with a near copy that is known
@@ -33,7 +33,6 @@ cdef struct rated_t:
     # What is known of one place.
     uint64_t what       # aligned bases, errors, complete and planned seeds or 128ths passed over: 16 bits each
     uint64_t how        # bases of the read and stages looked up; or bases of dense seeds, and their distance
-    double odds
     double known        # weight of the other known places
     double chance       # how many places fit by chance, for each base of reference
     bint near           # a near copy is known
@@ -215,6 +214,7 @@ cdef void weigh_copies(case_t *case, int64_t m, int64_t errors, const looked_t *
     memset(case.missed, 0, sizeof(case.missed))
     memset(case.both, 0, sizeof(case.both))
     for hit in range(DIFFERENCES):
+        case.lost[hit] = missed_with(seeds, errors + hit)
         seed_hit[hit] = 1 - pow(1 - fmin(<double>hit / m, 1.0), w)
     for further in range(-most, DIFFERENCES):
         of_odds[DIFFERENCES + further] = pow(case.odds, further)
@@ -287,7 +287,7 @@ cdef class Cases:
     def __cinit__(self, plan, Odds odds, lengths, looked_densely):
         self.looked_up, self.looked_densely, self.odds = plan.looked_up, looked_densely, odds
         self.shares, self.log_lengths = plan.spectrum.shares.astype(np.float64), np.log(lengths)
-        self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost = 1
+        self.no_mate.missed[0] = self.no_mate.both[0] = self.no_mate.lost[0] = 1
         self.cases = <case_t **>calloc(CASES, sizeof(case_t *))
         if self.cases == NULL:
             raise MemoryError
@@ -341,7 +341,7 @@ cdef class Cases:
         seeds.n, seeds.missed = len(missed) // <Py_ssize_t>sizeof(double), <const double *><const char *>missed
         with nogil:
             case.what, case.how, case.length = what, how, <int>length
-            case.odds, case.lost = self.odds.of_one(errors, length), missed_with(&seeds, errors)
+            case.odds = self.odds.of_one(errors, length)
             weigh_copies(case, max(length, 1), min(errors, max(length, 1)), &seeds)  # a mate may be empty
             for near in range(2):
                 case.alone[near] = (self.unseen(case, &self.no_mate, 2 * near)
@@ -389,7 +389,7 @@ cdef class Cases:
                 missed += one.missed[i] * weight
                 both += one.both[i] * weight
             hidden += missed * two.missed[d] - both * two.both[d]
-        return fmax(hidden, 0) / fmax(1 - one.lost * two.lost, UNKNOWN)
+        return fmax(hidden, 0) / fmax(1 - one.lost[0] * two.lost[0], UNKNOWN)
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
@@ -442,8 +442,7 @@ cdef class Rater(Copies):
         cdef uint64_t m = reads.lengths[r], best = 0 if summary.best == NO_SCORE else summary.best
         cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
         self.found(reads, states, r, best, summary.n_best > 1 or 0 < further <= self.further, place)
-        place.odds = self.cases.find(place.what, place.how, &self.one).odds
-        place.known = weight_of_wholes(summary, place.odds)
+        place.known = weight_of_wholes(summary, self.cases.find(place.what, place.how, &self.one))
         place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
                                                             self.letters))
         return 0
@@ -481,13 +480,14 @@ cdef class Rater(Copies):
         cdef int64_t hidden = clipped - before - max(beside.end - max(beside.begin, end), 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
         cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - row.hit.score, i
-        cdef double over = over_within(seen, r, begin, end)
-        cdef uint64_t aligned, errors
+        cdef int64_t common = max(min(end, seen.over[r].end) - max(begin, seen.over[r].first), 0)
+        cdef double over = seen.over[r].bases * common / max(seen.over[r].end - seen.over[r].first, 1)  # spread evenly
+        cdef uint64_t errors
+        cdef const case_t *case
         if longer > seen.much_clipped and seen.over[r].bases == 0:
             hidden -= longer
-        aligned = <uint64_t>(span + hidden)
-        errors = <uint64_t>min(max(rounded_up((span + hidden) * seen.match - row.hit.score, cost), 0), span + hidden)
-        place.what = aligned << 48 | errors << 32
+        errors = <uint64_t>min(rounded_up((span + hidden) * seen.match - row.hit.score, cost), span + hidden)
+        place.what = <uint64_t>(span + hidden) << 48 | errors << 32
         if seen.over[r].reseeded:
             over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
             place.what |= <uint64_t>rint(128 * over) << 16
@@ -495,17 +495,17 @@ cdef class Rater(Copies):
         else:
             place.what |= <uint64_t>seen.states.complete[r] << 16 | seen.states.planned[r]
             place.how = LOOKED_UP | <uint64_t>m << 16 | seen.states.looked[r]
-        place.odds = self.cases.find(place.what, place.how, &self.one).odds
+        case = self.cases.find(place.what, place.how, &self.one)
         place.known = 0
         rival += row.first_rival
         for i in range(row.n_rivals):
-            place.known += is_another(rival, i) * pow(place.odds, max(line.total - rival[i].total, 0) / <double>cost)
+            place.known += is_another(rival, i) * weight_of_known(case, max(line.total - rival[i].total, 0) / <double>cost)
         if whole != NULL and whole.n_best + whole.n_second > MOST_SCORED:
-            place.known = fmax(place.known, weight_of_wholes(whole, place.odds))
+            place.known = fmax(place.known, weight_of_wholes(whole, case))
         place.near = row.n_rivals > 0 and line.total - rival[0].total <= self.further * cost
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
-            span, max(rounded_up(lost, cost), 0),
+            span, rounded_up(lost, cost),
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         return 0
 
@@ -569,21 +569,21 @@ cdef class Rater(Copies):
             rating.mapq, rating.cap, rating.capped_by = most, most, TANDEM
 
 
-cdef inline double weight_of_wholes(const read_summary_t *summary, double odds) noexcept nogil:
+cdef inline double weight_of_known(const case_t *case, double further) noexcept nogil:
+    """What a known place with so many errors more weighs, with those like it: the seeds miss a share of all these."""
+    return pow(case.odds, further) / fmax(1 - case.lost[min(<int>further, DIFFERENCES - 1)], UNKNOWN)
+
+
+cdef inline double weight_of_wholes(const read_summary_t *summary, const case_t *case) noexcept nogil:
     """What the other places of a whole read weigh: the best ones, and the second best ones."""
     cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>summary.best
-    return max(<double>summary.n_best, 1) - 1 + summary.n_second * pow(odds, further)
-
-
-cdef inline double over_within(const coverage_t *seen, uint32_t r, int64_t begin, int64_t end) noexcept nogil:
-    """How many of some bases of a read begin seeds that were passed over, if these are spread evenly."""
-    cdef int64_t common = min(end, seen.over[r].end) - max(begin, seen.over[r].first)
-    return seen.over[r].bases * max(common, 0) / max(seen.over[r].end - seen.over[r].first, 1)
+    return ((max(<double>summary.n_best, 1) - 1) * weight_of_known(case, 0)
+            + summary.n_second * weight_of_known(case, further))
 
 
 cdef inline int64_t rounded_up(int64_t a, int64_t b) noexcept nogil:
-    """a / b, rounded up; b is positive."""
-    return (a + b - 1) // b if a > 0 else -(-a // b)
+    """a / b, rounded up; at least 0."""
+    return (max(a, 0) + b - 1) // b
 
 
 cdef uint8_t phred(double others) noexcept nogil:

@@ -303,7 +303,7 @@ MUTATIONS = [
     Mutation("search: a read with damage is settled as any other", READ_SEARCH,
         "self.stages.margin if self.stay else 0", "0", PLAIN_READS),
     Mutation("mapq: whole reads have one error more in their odds", MAPQ,
-        "self.odds.of_one(errors, length), missed", "self.odds.of_one(errors + 1, length), missed", MAPQ_INPUTS),
+        "case.odds = self.odds.of_one(errors,", "case.odds = self.odds.of_one(errors + 1,", MAPQ_INPUTS),
     Mutation("mapq: a read that may as well be elsewhere has a quality", MAPQ,
         "return 0 if wrong > AS_LIKELY else", "return 0 if wrong > 1e8 else", "tests/property/test_pairs_mapped.py"),
     # Runs over files.

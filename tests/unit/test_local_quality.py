@@ -63,11 +63,18 @@ def test_known_rivals_weigh_the_odds_of_what_they_score_less():
 def test_every_known_rival_weighs_the_odds_of_what_it_scores_less():
     """A few copies of a family are one error further, and most are two: the few alone were counted."""
 
-    def known(rivals, further):
-        return float(rated(rivals=rivals, further=further)["known"])
+    def known(rivals, further):  # of so many bases that no place with two errors is missed
+        return float(rated(0, 250, 250, 0, rivals=rivals, further=further)["known"])
 
     assert known(2, 0) == pytest.approx(2 * known(1, 0))
     assert known(2, 30) == pytest.approx(2 * known(1, 0) + 30 * known(1, 0) ** 2)
+
+
+def test_a_known_rival_stands_for_those_like_it_that_no_seed_led_to():
+    """Of places with three errors in 60 bases seeds miss a share, and more where 24 of 49 bases begin none."""
+    missed = [np.frombuffer(dense_seeds(60, 16, 5, share).missed)[3] for share in (0.0, 24 / 49)]
+    some, fewer = (float(rated(rivals=1, over=over)["known"]) for over in (0, 24))
+    assert missed[0] < missed[1] < 1 and fewer / some == pytest.approx((1 - missed[0]) / (1 - missed[1]))
 
 
 def test_a_long_end_is_an_adapter_where_every_seed_was_looked_at():
