@@ -19,7 +19,6 @@ cdef class PairStages(Stages):
     cdef const int64_t[::1] borders
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
-    cdef uint32_t stop              # of the block
     # Of each read its errors in the best concordant pair, the most where there are several; NO_SCORE: there is none.
     cdef uint16_t *paired
     cdef int64_t *starts            # of the places of each read, in ORDER
@@ -42,12 +41,6 @@ cdef class PairStages(Stages):
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
-
-    cdef int take_stage(self, found) except -1:
-        """Places, and keys of the buckets seen, each in the order of the reads."""
-        cdef uint64_t[::1] seen = found.seen
-        Stages.take_stage(self, found)
-        self.seen.fresh, self.seen.n_fresh = &seen[0] if seen.shape[0] else NULL, seen.shape[0]
 
     # --- one block ---------------------------------------------------------------------------------------------------
 

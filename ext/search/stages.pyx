@@ -126,18 +126,15 @@ cdef class Stages:
 
     cdef int run(self, uint32_t block, found) except -1:
         """Search all reads, so many at a time. Every part of an index in parts is read once a stage. A device, which has
-        `found` something (gpu.found.Found) or None, makes its stages of all reads."""
+        `found` something (gpu.found.Found) or None, makes the stage for copies of all reads, too."""
         cdef uint32_t n = <uint32_t>self.reads.n, first = 0
-        cdef const whole_end[::1] ends
-        if found is not None:
-            ends = found.ends
-            self.found, self.n_ends, self.ends = found, ends.shape[0], &ends[0] if ends.shape[0] else NULL
-        block = block if self.lookup is None and found is None else n
+        self.open_found(found)
+        block = block if self.lookup is None and not self.makes_copies else n
         with nogil:
             while first < n:
                 self.run_block(first, min(first + block, n))
                 first += block
-        self.found = None
+        self.open_found(None)
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil:
         """The places read by read, of each as they were found. `start` (n + 2) is filled: those of read r are
@@ -147,43 +144,56 @@ cdef class Stages:
         cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.n_places * sizeof(whole_end))
         cdef uint32_t *order = <uint32_t *>enlarged(&self.rooms[ORDER], self.n_places * sizeof(uint32_t))
         cdef Py_ssize_t i
-        memset(end, 0, self.n_places * sizeof(whole_end))
+        cdef whole_end *found = <whole_end *>enlarged(&self.rooms[FOUND_ENDS], self.n_places * sizeof(whole_end))
+        memset(found + self.n_ends, 0, (self.n_places - self.n_ends) * sizeof(whole_end))
         order_by_read(places, self.n_places, 0, self.reads.n, start, order)
         for i in range(self.n_places):
-            grouped[i] = places[order[i]]
-            if order[i] < self.n_ends:
-                end[i] = self.ends[order[i]]
+            grouped[i], end[i] = places[order[i]], found[order[i]]
         return grouped
 
-    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil:
-        """Whether the device has made a stage: the first one, with others, or that for copies, which gets its reads now."""
-        cdef reads_t texts
-        if stage == self.stages:
-            with nogil:
-                self.take_texts(a, &texts)
-            self.found = self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
-                                           array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known)
-        if self.found is not None and stage in (0, self.stages):
-            self.take_stage(self.found)
-            return True
-        return False
+    cdef int open_found(self, found) except -1:
+        """Take what a device has found (gpu.found.Found), block by block."""
+        self.found, self.n_taken, self.makes_copies = found, 0, found is not None and found.copies is not None
+        if found is not None:
+            self.found_strand, self.found_first, self.found_end = found.read_strand, found.first, found.end
+            self.found_edits, self.found_reach, self.found_state = found.edits, found.reach, found.state
+            self.found_ends, self.found_seen = found.ends, found.seen
+        return 0
 
-    cdef int take_stage(self, found) except -1:
-        """The places that a device has found, and what is known of the reads then."""
-        cdef const uint32_t[::1] read_strand = found.read_strand
-        cdef const coordinate_t[::1] first = np.asarray(found.first, np.int64)
-        cdef const uint16_t[::1] end = found.end, edits = found.edits, reach = found.reach
-        cdef const uint16_t[:, ::1] state = found.state
-        cdef const states_t *states = &self.states
-        cdef Py_ssize_t n = read_strand.shape[0], i
-        cdef place_t *place = <place_t *>enlarged(&self.rooms[PLACES], (self.n_places + n) * sizeof(place_t)) + self.n_places
-        self.n_places += n
+    cdef bint is_taken(self, Py_ssize_t a) except -1 with gil:
+        """Whether the device makes the stage for copies, whose reads it gets now."""
+        cdef reads_t texts
         with nogil:
-            for i in range(n):
-                place[i] = place_t(first[i], read_strand[i], end[i], edits[i], reach[i], self.words_of(read_strand[i]))
-            for i in range(self.reads.n):
-                states.best[i], states.limit[i], states.complete[i] = state[0, i], state[1, i], state[2, i]
-                states.planned[i], states.capped[i], states.looked[i] = state[3, i], state[4, i], state[5, i]
+            self.take_texts(a, &texts)
+        self.open_found(self.found.copies(array_of(self.rooms[ACTIVE].p, a, np.uint32),
+                                          array_of(texts.planes.words, 3 * texts.planes.rows, np.uint64), *self.known))
+        return self.found is not None
+
+    cdef int take_found(self) except -1 nogil:
+        """The places of the block that the device has found, and what is known of its reads then."""
+        cdef const uint16_t[:, ::1] state = self.found_state
+        cdef Py_ssize_t n = self.found_strand.shape[0], i = self.n_taken, known = self.n_places
+        cdef place_t *place = <place_t *>enlarged(&self.rooms[PLACES], (known + n - i) * sizeof(place_t))
+        cdef whole_end *end
+        while i < n and self.found_strand[i] >> 1 < self.stop:
+            place[known] = place_t(self.found_first[i], self.found_strand[i], self.found_end[i], self.found_edits[i],
+                                   self.found_reach[i], self.words_of(self.found_strand[i]))
+            i, known = i + 1, known + 1
+        if self.found_ends.shape[0]:
+            end = <whole_end *>enlarged(&self.rooms[FOUND_ENDS], known * sizeof(whole_end))
+            memset(end + self.n_ends, 0, (self.n_places - self.n_ends) * sizeof(whole_end))
+            memcpy(end + self.n_places, &self.found_ends[0] + self.n_taken, (i - self.n_taken) * sizeof(whole_end))
+            self.n_ends = known
+        self.n_taken, self.n_places = i, known
+        n = self.found_seen.shape[0]
+        if n:
+            i = first_from(&self.found_seen[0], n, place_key(2 * self.first, 0))
+            self.seen.fresh = &self.found_seen[i]
+            self.seen.n_fresh = first_from(&self.found_seen[0], n, place_key(2 * self.stop, 0)) - i
+        for i in range(self.first, self.stop):
+            self.states.best[i], self.states.limit[i], self.states.complete[i] = state[0, i], state[1, i], state[2, i]
+            self.states.planned[i], self.states.capped[i], self.states.looked[i] = state[3, i], state[4, i], state[5, i]
+        return 0
 
     # --- one block ---------------------------------------------------------------------------------------------------
 
@@ -202,7 +212,7 @@ cdef class Stages:
         """The places of a block that this stage and later ones lead to. The last one looks for copies of places, unless
         these are listed anyway."""
         cdef Py_ssize_t a
-        self.first = first
+        self.first, self.stop = first, stop
         self.forget(stop - first)
         for stage in range(stage, self.stages + (not self.exhaustive)):
             a = self.unsettled(stage, first, stop) if stage < self.stages else self.doubtful(first, stop)
@@ -344,8 +354,8 @@ cdef class Stages:
         cdef uint32_t *memory
         cdef Py_ssize_t n, i, k = 0, kept = 0
         cdef int64_t began = now(), t
-        if self.found is not None and self.is_taken(stage, a):
-            return 0
+        if stage == 0 and self.found is not None or stage == self.stages and self.makes_copies and self.is_taken(a):
+            return self.take_found()
         self.look_up(stage, a)
         self.note_looked(stage, a)
         t = now()

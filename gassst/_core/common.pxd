@@ -127,7 +127,7 @@ cdef enum:  # what the memory of a class is for
     STARTS, SEEDS
     # Of Stages:
     ACTIVE, GOES_ON, BUCKETS, BANDS, PLACES, SEEN, SEEN_FRESH, SEEN_STARTS
-    MERGED, PROFILE, MINIMA, GROUPED
+    MERGED, PROFILE, MINIMA, GROUPED, FOUND_ENDS
     # Of PairStages:
     MATES, PLACED_STARTS, BESIDE, KEYS, SORTING
     # Of Traces and LocalBands:

@@ -181,15 +181,21 @@ cdef class Stages:
     cdef room_t rooms[N_ROOMS]
     cdef seen_t seen
     cdef Py_ssize_t n_places, before    # places found, and those before the block
-    cdef const whole_end *ends          # of the places of a device, which come first
-    cdef Py_ssize_t n_ends
-    cdef uint32_t first     # read of the block
-    cdef object found       # by a device, which makes other stages then (gpu.found.Found)
+    cdef uint32_t first, stop           # reads of the block
+    cdef object found                   # by a device (gpu.found.Found)
+    cdef Py_ssize_t n_taken, n_ends     # of its places, and how many of the first places have ends, or may
+    cdef const uint32_t[::1] found_strand, found_first
+    cdef const uint16_t[::1] found_end, found_edits, found_reach
+    cdef const uint16_t[:, ::1] found_state
+    cdef const whole_end[::1] found_ends
+    cdef uint64_t[::1] found_seen
+    cdef bint makes_copies              # whether the device has a stage for copies
     cdef readonly tuple known   # the arrays of `states`
 
     cdef const place_t *group_places(self, int64_t *start) except? NULL nogil
-    cdef bint is_taken(self, int stage, Py_ssize_t a) except -1 with gil
-    cdef int take_stage(self, found) except -1
+    cdef int open_found(self, found) except -1
+    cdef bint is_taken(self, Py_ssize_t a) except -1 with gil
+    cdef int take_found(self) except -1 nogil
     cdef int open(self, context, double given_up, int further) except -1
     cdef int run(self, uint32_t block, found) except -1
     cdef void open_reads(self, const reads_t *reads, const states_t *states) noexcept nogil

@@ -46,8 +46,8 @@ class Found(NamedTuple):
     Attributes
     ----------
     read_strand : uint32[h], first : uint32[h]
-        Bands, and their first diagonals. Without `traced` reads come in any order, and the bands of each as they were
-        found.
+        Bands, and their first diagonals. Single reads come in any order without `traced`, and the bands of each as they
+        were found.
     edits, end : uint16[h]
         Errors, and the diagonal offset of the best end.
     state : uint16[len(STATE), n]
@@ -56,7 +56,7 @@ class Found(NamedTuple):
         The best local alignments that touch the diagonals of bands, where ends may be clipped; else WHOLE_END[0].
     traced : TracedRows or None
         Where all places were wanted: of the bands, which lie read by read then.
-    seen : uint64[] or None
+    seen : uint64[]
         Of pairs, of which all this is from the first stage, and in the order of the reads: keys of the buckets seen
         there.
     copies : callable or None
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     state: U16
     ends: NDArray[np.void] = np.empty(0, WHOLE_END)
     traced: TracedRows | None = None
-    seen: U64 | None = None
+    seen: U64 = np.empty(0, np.uint64)
     copies: Callable[..., Found | None] | None = None
 
     @property

@@ -1,7 +1,7 @@
 """A device that a thread looks for while the host maps already: that of `gassst map` where it uses a GPU.
 
-Until the device is ready, and where it has more to do than the host needs time for, batches are searched on the host.
-Drivers may crash or hang, so another process tries the device first (`gpu.probe`).
+Until the device is ready, batches are searched on the host. Drivers may crash or hang, so another process tries the
+device first (`gpu.probe`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gassst.errors import DeviceError
 from gassst.gpu.devices import is_named
-from gassst.gpu.taken import IN_FLIGHT, is_searched, is_taken, paced
+from gassst.gpu.taken import IN_FLIGHT, is_searched, is_taken
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.params import MapParams
@@ -72,8 +72,7 @@ class LateSearch:
         self._search: DeviceSearch | None = None  # once it is ready
         self._error: DeviceError | None = None
         self._is_told = False
-        self._host_pace, self._waiting = 0.0, 0
-        self._taken = self._left = 0  # reads, since the last run has ended
+        self._taken = 0  # reads, since the last run has ended
         # When the first reads were done that are measured, how many were by then, and which share of the input.
         self._since: tuple[float, int, float] | None = None
         self._pace_alone, self._is_judged, self._is_slower = 0.0, False, False
@@ -141,16 +140,13 @@ class LateSearch:
             log.log(level, "%s; the host has gone on without it", error)
         where = "on the host"
         if self._search is not None:
-            where = (
-                f"on the device once it was ready: {self._taken:,} reads, and {self._left:,} on the host, "
-                "which was free sooner"
-            )
+            where = f"on the device once it was ready: {self._taken:,} reads"
         elif self._thread is None:
             where = "on the host: too little to do for a device"
         elif error is None:
             where = "on the host: the device was not ready in time"
         self._account = f"search {where} ({self.device})"
-        self._taken, self._left, self._since = 0, 0, None
+        self._taken, self._since = 0, None
         log.debug("%s", self._account)
 
     def describe(self) -> str:
@@ -206,7 +202,7 @@ class LateSearch:
     # --- batches -------------------------------------------------------------------------------------------------
 
     def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Found | None:
-        """As `DeviceSearch.search`; None while it is not ready, too, and where the host is faster.
+        """As `DeviceSearch.search`; None while it is not ready, and where it is slower.
 
         Where all places are wanted it waits until one that was named is ready: a batch takes the host longer.
         """
@@ -214,28 +210,17 @@ class LateSearch:
             return None
         if context.params.exhaustive and self.named:
             self._settled.wait()
-        search, reads = self._search, context.n
+        search = self._search
         if self._error is not None and self.named:
             raise self._error
         if search is None or self._error is not None or self._is_slower:
             return None
-        with self._lock:
-            is_host_faster = 0 < reads * self._host_pace < (self._waiting + reads) * search.pace
-            self._left += reads * is_host_faster
-            self._waiting += reads * (not is_host_faster)
-        if is_host_faster:
+        found = self._asked(search.search, context, stats, with_mates)
+        if found is None:
             return None
-        found = None
-        try:
-            found = self._asked(search.search, context, stats, with_mates)
-        finally:
-            with self._lock:
-                self._waiting -= reads
-                self._taken += reads * (found is not None)
-                self._left += reads * (found is None)
-        if found is None or found.copies is None:
-            return found
-        return found._replace(copies=partial(self._asked, found.copies))
+        with self._lock:
+            self._taken += context.n
+        return found if found.copies is None else found._replace(copies=partial(self._asked, found.copies))
 
     def _asked(self, search: Callable[..., Found | None], *reads: Any) -> Found | None:
         """What a search on the device returns; None where a device that nobody named fails."""
@@ -246,7 +231,3 @@ class LateSearch:
             if self.named:
                 raise
             return None
-
-    def note_host(self, reads: int, nanoseconds: int) -> None:
-        """The host has searched reads that the device did not take."""
-        self._host_pace = paced(self._host_pace, reads, nanoseconds)

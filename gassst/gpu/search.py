@@ -7,7 +7,6 @@ import os
 import threading
 from functools import partial
 from pathlib import Path
-from time import perf_counter_ns
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gassst.gpu.backend import DeviceBackend, DeviceBatch, ReferenceTexts
 from gassst.gpu.device import Engine, OutOfDeviceMemory
 from gassst.gpu.found import Found
 from gassst.gpu.index import SOURCES, SOURCES_OF_ALL, DeviceIndex
-from gassst.gpu.taken import FIRST_PACE, IN_FLIGHT, is_taken, paced
+from gassst.gpu.taken import is_taken
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import U8, U16, U32, U64
 from gassst.model.layouts import NO_SCORE
@@ -44,11 +43,6 @@ class DeviceSearch:
 
     `index`: of any run; `engine`: an Engine with the planes of its reference. `allocation`, `sources`: as
     `DeviceIndex` takes them.
-
-    Attributes
-    ----------
-    pace : float
-        ns per read, where as many batches are searched at once as can be.
     """
 
     more_threads = 0
@@ -61,7 +55,6 @@ class DeviceSearch:
         sources: tuple[Path, ...] = SOURCES,
     ):
         self.index, self.engine = index, engine
-        self.pace = FIRST_PACE
         self._built = allocation, sources
         self._lock = threading.Lock()
         self._on_device: DeviceIndex | None = None
@@ -86,9 +79,6 @@ class DeviceSearch:
     def note_done(self, reads: int, share: float | None) -> None:
         """Reads of a run are done: of no interest to one that is ready."""
 
-    def note_host(self, reads: int, nanoseconds: int) -> None:
-        """The host has searched reads that the device did not take: of no interest to one that takes what it can."""
-
     def search(self, context: BatchContext, stats: Stats, with_mates: bool = False) -> Found | None:
         """The places of a batch, of pairs those of the first stage; None where there is no room, too.
 
@@ -98,7 +88,11 @@ class DeviceSearch:
             return None
         batch = DeviceBatch.of(context, with_mates)
         found = self._found(batch, stats)
-        return found and found._replace(copies=partial(self.copies, batch, stats))
+        return (
+            found
+            if found is None or with_mates
+            else found._replace(copies=partial(self.copies, batch, stats))
+        )
 
     def copies(
         self, batch: DeviceBatch, stats: Stats, active: U32, planes: U64, *known: U16 | U8
@@ -140,7 +134,6 @@ class DeviceSearch:
         kind = AllPlaces if batch.params.exhaustive else DeviceBackend
         try:
             with stats.timed("device"), device.slot() as slot, self.engine.errors():
-                began = perf_counter_ns()
                 backend = kind(batch, slot)
                 arrays = backend.search()
                 backend.stats.extension += slot.spent()
@@ -149,8 +142,6 @@ class DeviceSearch:
                 self._told = True
                 log.warning("%s: searching on the host", error)
             return None
-        if batch.texts is None:
-            self.pace = paced(self.pace, batch.n, (perf_counter_ns() - began) / IN_FLIGHT)
         found = backend.found(arrays)
         stats.add_work_of(backend.stats)
         return found

@@ -1,4 +1,4 @@
-"""What a device takes of a run, and how fast it is: known before anything of it is loaded."""
+"""What a device takes of a run: known before anything of it is loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from gassst.search.filters import Cascade
 
 IN_FLIGHT = 2
 """Batches on the device at once: while the host prepares a command of one, the other runs."""
-FIRST_PACE = 250.0  # ns a read; what a device is taken for until it is known. An H100 needs 60
 
 CASCADES = ((), ("band32",))
 """Filters that the device has."""
@@ -31,12 +30,3 @@ def is_taken(context: BatchContext) -> bool:
     """Whether a device can search this batch."""
     suits = is_searched(context.params, context.index, context.lookup, context.cascade)
     return suits and context.left_out is None and context.n > 0 and not context.library.damage
-
-
-def paced(known: float, reads: int, nanoseconds: float) -> float:
-    """The pace of a search in ns per read, 0 where it is not known, after some more reads.
-
-    What a few reads take is mostly the same for many: the pace falls at once, and rises by half at most.
-    """
-    pace = nanoseconds / max(reads, 1)
-    return pace if known == 0 else min(pace, 1.5 * known)

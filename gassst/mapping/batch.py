@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter_ns
-
 import numpy as np
 
 from gassst._core import read_search as _read_search
@@ -53,10 +51,7 @@ def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
     context, device = backend.context, backend.context.on_device
     found = None if device is None else device.search(context, backend.stats, pairs is not None)
     ends = opened_aligner(backend) if context.params.mode == "local" else None
-    began = perf_counter_ns()
     search = backend.placed(pairs, found, ends)
-    if device is not None and found is None:
-        device.note_host(context.n, perf_counter_ns() - began - search.local_ns)
     result = backend.wholes(search) if ends is None else backend.local(search, ends)
     search.close()
     return result

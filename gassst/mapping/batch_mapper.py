@@ -116,11 +116,6 @@ class BatchMapper:
         """The check of the index that the first run makes; None where there is none to make."""
         return self.index.integrity
 
-    @property
-    def compiled(self) -> int:
-        """Nanoseconds that programs of a device have been compiled in this process up to now."""
-        return 0 if self.on_device is None else self.on_device.compiled
-
     def describe(self, command_line: str | None = None) -> dict[str, Any]:
         """What ran: version, command, device, parameters."""
         on_device = "" if self.on_device is None else f"; {self.on_device.describe()}"

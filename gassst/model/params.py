@@ -288,7 +288,7 @@ class MapParams:
     batch_size: int | None = option(
         None,
         "--batch-size READS",
-        "Parse this many reads at once in a thread (default: 8192, 4096 with --all, more for a device that is named). "
+        "Parse this many reads at once in a thread (default: 8192, 4096 with --all, more for a device). "
         "Mapped are multiples of 4,096: larger numbers are rounded down, smaller batches joined. The first batch "
         "has 1,024, and the first and last ones of several threads are smaller.",
         between(1, 1 << 24),  # `_core.reads.MAX_READS`

@@ -21,7 +21,6 @@ from gassst.files.input_progress import InputProgress
 from gassst.files.sam_header import fields_of, lines_of
 from gassst.files.slices import LaneShard
 from gassst.frozen import NamedTuple, TypedDict
-from gassst.gpu.devices import is_named
 from gassst.mapping.batch_mapper import BatchMapper
 from gassst.model.options import deciding
 from gassst.model.params import STRETCH
@@ -168,9 +167,7 @@ class FileRun:
         self._encoder = sam.RecordEncoder.of(output, self._header, mapper.reference.arrays, options)
         device = None if mapper.on_device is None else mapper.on_device.for_run()
         mapper = replace(mapper, on_device=device)
-        self._batch_size = mapper.params.reads_per_batch(
-            device is not None and is_named(mapper.params.device)
-        )
+        self._batch_size = mapper.params.reads_per_batch(device is not None)
         self._mapper = mapper if details else replace(mapper, counts_details=False)
 
     def _parts_of(self, shard: Shard) -> list[LaneShard]:
@@ -299,7 +296,8 @@ class FileRun:
         if total.pairs or insert.pairs:  # a shard may have no read
             facts["insert"] = insert.as_dict()
         # Kernels are compiled for a device, not for a batch.
-        facts["extension"] = asdict(total.extension) | {"compile": mapper.compiled}
+        compiled = 0 if mapper.on_device is None else mapper.on_device.compiled
+        facts["extension"] = asdict(total.extension) | {"compile": compiled}
         if self._shard is not None:
             facts["shard"] = str(self._shard)
         return facts

@@ -47,7 +47,7 @@ JOINT, JOINT_PLACES = "ext/pairing/joint.pxi", "tests/unit/test_joint_places.py"
 BUILDER, MATES, FIELDS = "ext/io/record_builder.pxi", "ext/io/record_mates.pxi", "ext/io/bam_fields.h"
 RECORD_ENDS, SORTING = "ext/io/record_ends.h", "ext/io/record_sorting.pxi"
 DUPLICATES, DUPLICATES_PY = "ext/io/duplicates.pyx", "gassst/records/duplicates.py"
-SORTING_PY, FILE_RUN, LATE = "gassst/records/sorting.py", "gassst/runs/file_run.py", "gassst/gpu/late.py"
+SORTING_PY, FILE_RUN = "gassst/records/sorting.py", "gassst/runs/file_run.py"
 
 LOSSLESS = "tests/property/test_filters.py::test_no_filter_rejects_an_alignment_within_the_limit"
 MANY_PLACES = "tests/property/test_filters.py::test_narrow_bands_at_many_places_of_one_read"
@@ -318,9 +318,6 @@ MUTATIONS = [
     Mutation("run: shards mapped with other parameters are of one run", FILE_RUN,
         "contigs.digest, deciding(mapper.params)\n", "contigs.digest\n",
         "tests/cli/test_gather_shards.py"),
-    Mutation("run: a batch waits behind others for a device, though the host is free", LATE,
-        "(self._waiting + reads) * search.pace", "reads * search.pace",
-        "tests/parity/test_device_late.py"),
 ]  # fmt: skip
 
 

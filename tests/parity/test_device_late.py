@@ -19,7 +19,7 @@ from gassst.errors import DeviceError
 from gassst.gpu import late as late_module
 from gassst.gpu.found import Found
 from gassst.gpu.late import LateSearch
-from gassst.gpu.taken import FIRST_PACE, IN_FLIGHT, paced
+from gassst.gpu.taken import IN_FLIGHT
 
 
 def batch(reads, exhaustive=False):
@@ -28,10 +28,10 @@ def batch(reads, exhaustive=False):
 
 
 class Ready:
-    """A DeviceSearch that needs `pace` ns per read."""
+    """A DeviceSearch."""
 
-    def __init__(self, pace=FIRST_PACE, meanwhile=lambda: None):
-        self.pace, self.meanwhile = pace, meanwhile
+    def __init__(self, meanwhile=lambda: None):
+        self.meanwhile = meanwhile
 
     def search(self, context, stats, with_mates):
         self.meanwhile()
@@ -141,26 +141,6 @@ class TestDone:
         assert "too little to do for a device" in caplog.text
 
 
-@pytest.mark.usefixtures("any_batch")
-class TestPace:
-    def test_a_batch_goes_where_it_is_done_first(self, index):
-        search = Ready(100)
-        late = late_of(index, "gpu", search)
-        assert late.search(batch(100), None)  # the host has not been measured
-        late.note_host(1000, 4_000_000)
-        assert late.search(batch(100), None)
-        late._waiting = 4000
-        assert late.search(batch(100), None) is None
-        search.pace = 90
-        assert late.search(batch(100), None)
-        assert (late._taken, late._left, late._waiting) == (300, 100, 4000)
-
-    def test_a_few_slow_reads_say_little(self):
-        pace = paced(0.0, 1000, 100_000)
-        assert pace == 100 and paced(pace, 1, 100_000) == pytest.approx(150)
-        assert paced(pace, 1000, 50_000) == 50
-
-
 @pytest.mark.parametrize(("device", "more"), [("gpu", IN_FLIGHT), ("auto", 0)])
 def test_threads_beyond_those_asked_for_wait_for_a_device_that_was_named(
     index, small_fastq, device, more, monkeypatch
@@ -264,7 +244,7 @@ class TestStart:
 
 @pytest.fixture
 def ready(monkeypatch):
-    """Runs find a device of these tests ready, and use it though it may be slower; lists what each has found."""
+    """Runs find a device of these tests ready; lists what each has found."""
     begun, for_run = [], LateSearch.for_run
 
     def when_ready(late):
@@ -277,7 +257,6 @@ def ready(monkeypatch):
 
     monkeypatch.setattr(LateSearch, "for_run", when_ready)
     monkeypatch.setattr(LateSearch, "_tried", lambda *_: usable()[0].index)  # `probe` has its own tests
-    monkeypatch.setattr(LateSearch, "note_host", lambda *_: None)
     return begun
 
 
@@ -290,7 +269,7 @@ def test_samples_of_a_sheet_share_the_device(small_index, small_fastq, tmp_path,
     options = ["-t", "3", "--batch-size", "100", "-v", "-v", "--device", "gpu"]
     assert main(["map", str(small_index), "--sheet", str(sheet), *options]) == 0
     assert len(ready) == 3 and len({id(search) for search in ready}) == 1
-    searched = re.findall(r"once it was ready: ([0-9,]+) reads, and 0 on the host", caplog.text)
+    searched = re.findall(r"once it was ready: ([0-9,]+) reads", caplog.text)
     alone = ["map", str(small_index), str(small_fastq), "-o", str(tmp_path / "alone.sam"), "-t", "1"]
     assert main([*alone, "--device", "none", "-q"]) == 0
     expected = records_without_group(tmp_path / "alone.sam")
