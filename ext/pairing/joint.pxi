@@ -52,7 +52,7 @@ cdef class Joint:
     cdef int64_t least, worth, apart
     cdef int run
     cdef bint short_fit     # a read too short for the least score needs its score without an error
-    cdef bint rescues       # mates are looked for beside each other
+    cdef uint32_t shortest  # mate that is looked for beside the other one
     cdef const uint32_t *lengths
     cdef const uint8_t *mate
     cdef const uint8_t *clear   # reads whose place has no rival that a mate could tell it from
@@ -66,7 +66,8 @@ cdef class Joint:
     cdef double *wrong          # by read: what other pairs of places weigh; below 0: it has none beside its mate
 
     def __cinit__(self, scoring, pairs, PairChooser chooser, int worth, int run, int64_t apart):
-        self.chooser, self.rescues, self.worth, self.run, self.apart = chooser, pairs.rescues, worth, run, apart
+        self.chooser, self.worth, self.run, self.apart = chooser, worth, run, apart
+        self.shortest = MIN_READ_LENGTH if pairs.rescues else MAX_READ_LENGTH + 1
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
 
     def __dealloc__(self):
@@ -93,7 +94,7 @@ cdef class Joint:
                     take(self, &pair, &choice)
                     continue
             for side in range(2):
-                if self.rescues and pair.line[1 - side] != NULL:
+                if pair.line[1 - side] != NULL and self.lengths[pair.read + side] >= self.shortest:
                     for i in range(pair.n[1 - side]):
                         look_beside(self, &pair, side, &pair.known[1 - side][i])
         return 0

@@ -159,7 +159,8 @@ cdef class PairStages(Stages):
         self.n_keys = 0
         for r in range(self.first, self.stop):
             other = partner_of(&self.mate[0], r)
-            if self.mate[r] and (goes_on[r] or goes_on[other]) and self.states.best[other] != NO_SCORE:
+            if (self.mate[r] and self.seed_count[0, self.reads.lengths[r]] and (goes_on[r] or goes_on[other])
+                    and self.states.best[other] != NO_SCORE):
                 self.look_around(other, r)
         self.seen.fresh, self.seen.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys
         self.rooms[KEYS], self.rooms[SEEN_FRESH] = self.rooms[SEEN_FRESH], self.rooms[KEYS]

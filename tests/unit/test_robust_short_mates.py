@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.model.params import MIN_READ_LENGTH
 
 INSERT = {None: {}, "given": {"insert": (350.0, 40.0)}}
 READ = 100
@@ -85,9 +86,9 @@ def test_any_lengths_of_mates(index, genome, which, mode, insert):
 
 
 @pytest.mark.parametrize("mode", ["local", "global"])
-@pytest.mark.parametrize("length", [1, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 19])
+@pytest.mark.parametrize("length", [1, 3, 7, 12, 14, 15, 19])
 def test_a_short_mate_is_not_placed_by_chance(index, genome, length, mode):
-    """Where a window of a thousand bases fits a mate by chance, the mate stays unmapped; and none is sure but wrong."""
+    """A mate too short to be mapped alone stays unmapped beside its mate, too; and none is sure but wrong."""
     first, second, places = make_pairs(genome, [(READ, length)] * 500)
     # Every other second mate is of no fragment at all.
     rng = np.random.default_rng(1)
@@ -97,12 +98,10 @@ def test_a_short_mate_is_not_placed_by_chance(index, genome, length, mode):
     mapper = gassst.Mapper(index, threads=1, device="none", mode=mode)
     mates = [s for s in mapper.map(first, second) if s.is_read2 and not s.is_secondary]
     placed = [(s, at) for s, at in zip(mates, places, strict=True) if not s.is_unmapped]
-    if length < 8:
+    if length < MIN_READ_LENGTH:
         assert not placed
-    wrong = [s for s, at in placed if s.mapping_quality >= 20 and s.reference_start != at]
-    # Chance puts 250 random mates of 9 bases in two or three windows, of 10 in fewer than one.
-    assert len(wrong) <= {9: 6, 10: 2}.get(length, 0)
-    if length >= 12:
-        # A copy with one mismatch beside the mate, which is chance, leaves MAPQ 17.
-        sure = [s.mapping_quality >= 20 for s, at in placed if s.reference_start == at]
-        assert len(placed) >= 240 and np.mean(sure) > 0.98
+        return
+    assert all(s.mapping_quality < 20 or s.reference_start == at for s, at in placed)
+    # A copy with one mismatch beside the mate, which is chance, leaves MAPQ 17.
+    sure = [s.mapping_quality >= 20 for s, at in placed if s.reference_start == at]
+    assert len(placed) >= 240 and np.mean(sure) > 0.98

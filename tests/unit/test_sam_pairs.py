@@ -138,6 +138,32 @@ def test_orientations(strands, flags, lengths):
     assert [int(g[5]) for g in got] == list(lengths)
 
 
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_unmapped_mate_lies_where_the_mapped_one_does(first, reverse):
+    mapped = [row(1, 700, reverse=reverse, flag=PROPER)]
+    got = records([(mapped, []) if first else ([], mapped)])
+    lies, lost = got if first else got[::-1]
+    place = ("chr2:HLA*01", "701", "=", "701", "0")
+    assert mate_fields(lies) == ((0x49 if first else 0x89) | 16 * reverse, *place, None, None)
+    assert mate_fields(lost) == ((0x85 if first else 0x45) | 32 * reverse, *place, "40M", 37)
+    assert lost.to_string().split("\t")[4:6] == ["0", "*"]
+    assert lost.query_sequence == bases_of(None) and lost.bin == lies.bin
+
+
+def test_secondary_rows_point_to_the_primary_of_the_mate():
+    first = [row(0, 100), row(0, 900, reverse=1, flag=SECONDARY), row(1, 30, flag=SECONDARY)]
+    second = [row(0, 300, reverse=1), row(0, 1200, flag=SECONDARY)]
+    got = [mate_fields(r)[:6] for r in records([(first, second)])]
+    assert got == [
+        (0x61, "chr1", "101", "=", "301", "240"),
+        (0x171, "chr1", "901", "=", "301", "-601"),
+        (0x161, "chr2:HLA*01", "31", "chr1", "301", "0"),
+        (0x91, "chr1", "301", "=", "101", "-240"),
+        (0x181, "chr1", "1201", "=", "101", "-1101"),
+    ]
+
+
 SPLIT = [
     row(0, 100, [(25, "M"), (15, "S")], mapq=40),
     row(1, 500, [(20, "S"), (17, "M"), (3, "S")], 1, SUPPLEMENTARY, 30),
