@@ -7,7 +7,6 @@ import gassst
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
 from gassst.gpu.trial import by_alignment
-from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.reads.in_memory import batch_of_records
 from gassst.search.context import BatchContext, PairContext
@@ -66,27 +65,24 @@ def assert_same(search: DeviceSearch, context: BatchContext, pairs: PairContext 
 def placed(context: BatchContext, counts: Stats, found=None, pairs: PairContext | None = None) -> dict:
     """What is known of the places of a batch: those that a device has `found`, or of a search on the host."""
     backend = HostBackend(context, counts)
-    ends = opened_aligner(backend) if context.params.mode == "local" else None
-    search = backend.placed(pairs, found, ends)
-    names = "places start rows summary rated best limit complete planned looked capped"
-    columns = dict(zip(names.split(), (*search.found, *search.chosen, *search.states), strict=True))
-    if ends is not None:
-        backend.count(ends)
-        columns |= {"ends": ends.places}
-    return columns
+    search = backend.placed(pairs, found)
+    names = "places start rows summary best limit complete planned looked capped ends"
+    columns = *search.found, *search.chosen, *search.states, search.ends.places
+    counts.scored += search.ends.scored
+    return dict(zip(names.split(), columns, strict=True))
 
 
 def on_host(context):
     """Rows and counts."""
     counts = Stats()
     backend = HostBackend(context, counts)
-    return backend.wholes(backend.placed()), counts
+    return backend.rows(backend.placed()), counts
 
 
 def on_device(context, found, counts):
     """Nothing is aligned on the host."""
     backend = HostBackend(context, counts)
-    return backend.wholes(backend.placed(None, found))
+    return backend.rows(backend.placed(None, found))
 
 
 def assert_all_places(search: DeviceSearch, context, least: int = 1) -> None:

@@ -17,13 +17,13 @@ from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.gpu.found import WHOLE_END
 from gassst.index.miss_model import NO_SEEDS, SeedsLooked, dense_seeds
 from gassst.index.spectrum import LENGTHS, Spectrum
-from gassst.local.align import compiled_aligner
+from gassst.local.align import PAIR_BONUS, compiled_aligner
 from gassst.model.layouts import HIT, LOCAL_LINE, NO_SCORE, OVER
 from gassst.model.params import MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.presets import EXTRA_STRATA
 from gassst.model.reference import Reference
 from gassst.pairing.error_rate import UNKNOWN_LIBRARY
-from gassst.search.host import MATES, PAIR_BONUS
+from gassst.search.host import MATES
 
 # Every two neighbours occur once, so that no base foretells the next: each is worth four letters.
 UNIT = b"AACAGATCCGCTGGTT"
@@ -59,7 +59,7 @@ def batch_of(packed, **more):
         whole_reads=False, flip=np.zeros(n, np.uint8), digest=np.zeros(n, np.uint64), errors=np.full(n, 255, np.uint16),
         lost=np.zeros((2, 9, MAX_READ_LENGTH + 1)), left_out=None, rater=rater([NO_SEEDS], alike(0.01)),
         plan=SimpleNamespace(gaps=15),
-        reference=SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 256)),
+        reference=SimpleNamespace(planes=masked, starts=np.zeros(1, np.int64), lengths=np.full(1, 1 << 40)),
     )  # fmt: skip
     vars(context).update(more)
     return context
@@ -107,12 +107,18 @@ def search_of(
     )  # fmt: skip
     of_pairs = pairs is not None and not context.params.exhaustive
     made_of = mapper.index, None, mapper.cascade, plan, margin, instruction_sets()[0]
-    search = ReadSearch((PairStages if of_pairs else Stages)(*made_of), ends)
+    search = ReadSearch((PairStages if of_pairs else Stages)(*made_of), ends or aligner_of(context))
     if pairs is not None:
         usual = {"borders": np.array([0, 1 << 40]), "rescues": False, "window_bases": 0}
         pairs = SimpleNamespace(**{**usual, **vars(pairs)})
     search.place(context, pairs, found_of([]) if found is None else found, 1, 0.0, mates)
     return search
+
+
+def ratings(search):
+    """RATING[n] of the primary alignments."""
+    search.report(False)
+    return search.ends.rows()[1]["rating"].copy()
 
 
 def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0), ends=None):
@@ -145,7 +151,7 @@ def rated_wholes(rater, lengths, errors, seen=(0, 0, 0), insert=None):
     pairs = insert and SimpleNamespace(mate=mate, insert=insert)
     context = batch_of(packed_of(lengths), rater=rater, params=MapParams(mode="global"))
     found = found_of(2 * read, first, edits=edits, seen=seen)
-    return search_of(context, None, found, pairs, margin=100).chosen[2].copy()
+    return ratings(search_of(context, None, found, pairs, margin=100))
 
 
 def alike(odds: float) -> Odds:

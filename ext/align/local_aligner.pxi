@@ -18,13 +18,13 @@ cdef class LocalAligner(LocalParts):
     """
 
     cdef Py_ssize_t n_further
+    cdef const read_summary_t *wholes_of    # each read, as `rate` takes them
     cdef int32_t mate_bonus, most
     cdef bint five_prime
-    cdef object scoring, joint
+    cdef object joint
 
     def __cinit__(self, params, scoring, widths, leaving, wholes, much_clipped, int32_t mate_bonus):
-        self.mate_bonus, self.most, self.scoring = mate_bonus, params.most_hits, params.scoring
-        self.five_prime = params.five_prime
+        self.mate_bonus, self.most, self.five_prime = mate_bonus, params.most_hits, params.five_prime
 
     cdef int prepare_pairs(self, pairs, PairChooser chooser, int worth, int run) except -1:
         """Say how mates lie (search.context.PairContext).
@@ -48,6 +48,38 @@ cdef class LocalAligner(LocalParts):
         drop_low(self, (<Joint>self.joint).mate, NULL, summary)
         return join_mates(self, <Joint>self.joint, clear_reads(self, summary, strata), wrong)
 
+    cdef int align_wholes(self, const place_t *whole, const uint8_t *given, const aligned_t *traced, Py_ssize_t k) except -1 nogil:
+        """Align the k places of whole reads that are reported, unless a device has `traced` them. The `given` one of each read
+        makes its primary line."""
+        cdef row_t *row = open_primary(self)
+        cdef hit_t *further = <hit_t *>enlarged(&self.rooms[FURTHER], k * sizeof(hit_t))
+        cdef local_place_t *place
+        cdef const hit_t *hit
+        cdef Py_ssize_t first = 0, i, n
+        self.n_further = self.n_known = 0
+        while first < k:
+            n, self.n_lines = min(k - first, ROWS_AT_ONCE), 0
+            place = <local_place_t *>enlarged(&self.rooms[KNOWN], n * sizeof(local_place_t))
+            for i in range(n if traced == NULL else 0):
+                if i + AHEAD < n:
+                    prefetch_read(self.ground.reference, whole[first + i + AHEAD].first + whole[first + i + AHEAD].end)
+                place[i] = place_of_whole(self, &whole[first + i], given[first + i])
+            self.align_rows(place, NULL, n if traced == NULL else 0)
+            enlarged(&self.rooms[HITS], n * sizeof(hit_t))
+            enlarged(&self.rooms[LINES], n * sizeof(local_line_t))
+            for i in range(n):
+                if traced != NULL:
+                    put_line(self, i, traced[first + i], given[first + i])
+                hit = <const hit_t *>self.rooms[HITS].p + i
+                if given[first + i]:
+                    row[hit.read].hit, row[hit.read].line = hit[0], (<const local_line_t *>self.rooms[LINES].p)[i]
+                elif hit.cigar_runs:
+                    further[self.n_further] = hit[0]
+                    further[self.n_further].flag |= SECONDARY
+                    self.n_further += 1
+            first += n
+        return 0
+
     cdef int rate(self, Rater rater, const read_summary_t *summary, const double *wrong, const uint8_t *mate, double window,
                   const coverage_t *seen, bint split) except -1 nogil:
         """Of what was `seen` of each read. `summary`: their whole places; the given ones are the best of them. `wrong`: weight
@@ -63,7 +95,7 @@ cdef class LocalAligner(LocalParts):
         cdef uint8_t *vouched = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
         cdef Py_ssize_t i
         cdef uint32_t r
-        self.n_reported = self.n_further = 0
+        self.n_reported, self.wholes_of = 0, summary
         for r in range(self.n):
             vouched[r] = mate != NULL and wrong[r] >= 0
         drop_low(self, vouched, mate, summary)
@@ -84,9 +116,6 @@ cdef class LocalAligner(LocalParts):
                 rater.rate(&place, NULL, 0, 0, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
-            if self.keeps_wholes and row[i].line.given and row[i].hit.score < self.least_reported(r):
-                rater.whole(&summary[r], reads, &seen.states, r, &places[r])
-                continue
             rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, reads, seen, &places[r])
             if mate == NULL and wrong[r] >= 0 and row[i].line.given:
                 places[r].known = wrong[r]
@@ -173,6 +202,10 @@ cdef class LocalAligner(LocalParts):
                 open_summary(&table[r])
             for i in range(self.n_reported):
                 one = &table[self.summary_of(&row[i].hit)]
+                if self.ground.is_whole:
+                    one[0] = self.wholes_of[row[i].hit.read]
+                    one.rating = (<const rating_t *>self.rooms[RATED].p)[row[i].hit.read]
+                    continue
                 one.best, one.n_best = row[i].hit.edits, 1
                 one.rating = (<const rating_t *>self.rooms[RATED].p)[self.summary_of(&row[i].hit)]
                 if row[i].n_rivals == 0:
@@ -253,7 +286,7 @@ cdef int drop_low(LocalAligner self, const uint8_t *vouched, const uint8_t *mate
     for r in range(self.n):
         is_aligned[r] = row[r].hit.cigar_runs > 0
     for r in range(self.n):
-        if self.keeps_wholes and wholes[r].n_reported:
+        if self.ground.is_whole or self.keeps_wholes and wholes[r].n_reported:
             continue
         if is_aligned[r] and row[r].hit.score < self.least_reported(<uint32_t>r, self.mate_bonus if vouched[r] and (
                 mate == NULL or is_aligned[partner_of(mate, <uint32_t>r)]) else 0):

@@ -15,22 +15,32 @@ cdef struct turn_t:
     uint16_t width          # of the band around that, or PLAIN
 
 
-cdef class LocalBands(Aligner):
+cdef class LocalBands:
     """The places of reads in bands, and their alignments, in memory that is used again. Base of `LocalAligner`.
 
     Parameters
     ----------
     params : model.params.MapParams
+        Unless of mode "local", whole reads are aligned, with the fewest errors and of these with the fewest gaps.
     scoring : int16[8]
         As the kernels take it: `local.align.doubled`.
     widths, leaving : int64[w]
         Of bands, ascending, and the least loss of an alignment that leaves each.
     wholes : int32[5]
         What a whole read loses (kernels/local_start.h).
+
+    Attributes, of the batch: bands that were `scored`, those among them that a device has scored (`found`), and those with
+    alignments that were `traced` back; `calls` of the host's kernels, of how many bands (`pairs`), and their nanoseconds
+    (`kernel`).
     """
 
     cdef double usual_loss      # of a base, by the mismatches of its library
-    cdef object context
+    cdef object context, scoring
+    cdef const cpu_kernels *kernels
+    cdef ground_t ground
+    cdef room_t rooms[N_ROOMS]
+    cdef Py_ssize_t n_runs
+    cdef readonly int64_t scored, traced, found, calls, pairs, kernel
     cdef local_scoring costs
     cdef whole_costs wholes
     cdef const int64_t[::1] widths, leaving
@@ -47,10 +57,18 @@ cdef class LocalBands(Aligner):
         """The first base of a strand in the planes of the reads."""
         return first_base(self.ground.reads.plane_start[read_strand >> 1], read_strand, self.length_of(read_strand))
 
+    def __dealloc__(self):
+        for i in range(N_ROOMS):
+            free(self.rooms[i].p)
+
     def __cinit__(self, params, const int16_t[::1] scoring, const int64_t[::1] widths, const int64_t[::1] leaving,
                   const int32_t[::1] wholes, *_):
         self.widths, self.leaving = widths, leaving
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
+        self.scoring = params.scoring
+        self.ground.costs, self.ground.is_whole = costs_of(params.scoring), params.mode != "local"
+        if self.ground.is_whole:
+            self.costs = of_whole_reads
         memcpy(&self.wholes, &wholes[0], sizeof(whole_costs))
         self.least_score = params.scoring.least_score
         self.least_gap = min(self.costs.open_deletion, self.costs.open_insertion) // 2  # of a gap's first base
@@ -59,10 +77,12 @@ cdef class LocalBands(Aligner):
         """Begin with a batch (search.context.BatchContext), or None."""
         cdef const uint8_t[::1] flip
         cdef const uint64_t[::1] digest
-        self.context, self.n = context, 0
+        self.context = context
+        self.n = self.n_runs = self.scored = self.traced = self.found = self.calls = self.pairs = self.kernel = 0
         if context is None:
             return
-        self.begin(context)
+        self.kernels, self.ground = kernels_of(None), ground_of(context.reference, self.scoring, self.ground.is_whole)
+        self.ground.reads = reads_of(context.packed, context.flip)
         self.n = self.ground.reads.n
         self.expect(context.library)
         flip, digest = context.flip, context.digest
@@ -145,7 +165,6 @@ cdef class LocalBands(Aligner):
         """Add the alignments of the k places at `rows`, or of all where that is NULL, to HITS and LINES."""
         cdef local_place_t *target = <local_place_t *>enlarged(&self.rooms[TARGETS], k * sizeof(local_place_t))
         cdef turn_t *turn = <turn_t *>enlarged(&self.rooms[TURNS], k * sizeof(turn_t))
-        cdef uint32_t whole
         cdef aligned_t one
         cdef Py_ssize_t i
         enlarged(&self.rooms[HITS], (self.n_lines + k) * sizeof(hit_t))
@@ -156,10 +175,10 @@ cdef class LocalBands(Aligner):
             target[i] = places[rows[i] if rows != NULL else i]
             turn[i] = turn_t(target[i].diagonal, width_of_walk(self, &target[i]))
             if turn[i].width == PLAIN:
-                whole = <uint32_t>self.length_of(target[i].read_strand) << 4 | CIGAR_MATCH
-                one = aligned_t(target[i].read_strand, target[i].diagonal, &whole, 1, target[i].score,
-                                0 if target[i].total == perfect(self, target[i].read_strand) else NO_SCORE)
-                put_line(self, self.n_lines + i, &one, target[i].given)
+                one = aligned_t(target[i].read_strand, target[i].diagonal, NULL, 0, target[i].score, NO_SCORE)
+                if self.ground.is_whole or target[i].total == perfect(self, target[i].read_strand):
+                    one.edits = <uint16_t>-target[i].score if self.ground.is_whole else 0
+                put_line(self, self.n_lines + i, one, target[i].given)
         by_width(self, target, turn, k, True)
         self.n_lines += k
         return 0
@@ -189,7 +208,7 @@ cdef class LocalBands(Aligner):
         enlarged(&self.rooms[HITS], (self.n_lines + 1) * sizeof(hit_t))
         enlarged(&self.rooms[LINES], (self.n_lines + 1) * sizeof(local_line_t))
         self.n_lines += 1
-        return put_line(self, self.n_lines - 1, &one, False)
+        return put_line(self, self.n_lines - 1, one, False)
 
     cdef void drop_empty(self) noexcept nogil:
         """Without the lines that have no runs."""
@@ -201,6 +220,16 @@ cdef class LocalBands(Aligner):
                 hits[kept], lines[kept] = hits[i], lines[i]
                 kept += 1
         self.n_lines = kept
+
+
+cdef local_place_t place_of_whole(LocalBands self, const place_t *whole, bint given) noexcept nogil:
+    """The place of a whole read, by its errors. WHOLE: it is ungapped."""
+    cdef int64_t m = self.length_of(whole.read_strand), end = whole.first + whole.end
+    cdef int64_t ungapped = ungapped_diagonal(self.ground.reference, end, self.ground.reads.planes,
+                                              self.first_of(whole.read_strand), m, whole.edits, whole.reach)
+    cdef uint16_t width = <uint16_t>whole_width(whole.edits)
+    return local_place_t(whole.read_strand, end - (width >> 1), width, -<int32_t>whole.edits, -<int32_t>whole.edits,
+                         WHOLE if ungapped else 0, <uint16_t>m, ungapped if ungapped else end, given)
 
 
 cdef local_place_t *open_targets(LocalBands self, Py_ssize_t k) except NULL nogil:
@@ -242,7 +271,7 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
     If it `walks`, the alignments are put behind the lines that are there.
     """
     cdef Py_ssize_t i, j
-    cdef uint32_t m, longest
+    cdef uint32_t m
     cdef uint32_t *pairs = <uint32_t *>enlarged(&self.rooms[PAIRS], k * sizeof(uint32_t))
     cdef uint32_t *strands = <uint32_t *>enlarged(&self.rooms[STRANDS], k * sizeof(uint32_t))
     cdef coordinate_t *firsts = <coordinate_t *>enlarged(&self.rooms[FIRSTS], k * sizeof(coordinate_t))
@@ -261,26 +290,50 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
                 m += 1
         if m == 0:
             continue
-        longest = open_slots(self, m, &paths) if walks else 0
-        self.run_kernel(&self.costs, width, m, &paths if walks else NULL, longest)
+        run_kernel(self, <uint16_t>width, m, &paths if walks else NULL)
         end = <const uint16_t *>self.rooms[ENDS].p  # keys, rows, ends
         for j in range(m):
             i = pairs[j]
             p = &place[i]
-            take_end(self, p, end[j], end[m + j], firsts[j] + end[2 * m + j])
+            if not self.ground.is_whole:
+                take_end(self, p, end[j], end[m + j], firsts[j] + end[2 * m + j])
             if perfect(self, p.read_strand) - p.total >= self.leaving[w] and width < p.width:
                 turn[i].width *= 2
             elif walks:
                 one = aligned_t(p.read_strand, paths.position[j], paths.runs + paths.slot_end[j] - paths.n_runs[j],
-                                paths.n_runs[j], p.score, paths.edits[j])
-                put_line(self, self.n_lines + i, &one, p.given)
+                                paths.n_runs[j], p.score, <uint16_t>-p.score if self.ground.is_whole else paths.edits[j])
+                put_line(self, self.n_lines + i, one, p.given)
     return 0
 
 
-cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except? 0 nogil:
+cdef int run_kernel(LocalBands self, uint16_t width, uint32_t m, local_paths *paths) except -1 nogil:
+    """The best alignments in the m bands of STRANDS and FIRSTS: fills ENDS, and `paths` unless that is NULL."""
+    cdef uint16_t *end = <uint16_t *>enlarged(&self.rooms[ENDS], 3 * m * sizeof(uint16_t))
+    cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
+    cdef local_ends ends = local_ends(end, end + m, end + 2 * m)
+    cdef band_batch batch = bands_at(&self.ground.reference, &self.ground.reads, strands,
+                                     <const coordinate_t *>self.rooms[FIRSTS].p, m)
+    cdef uint32_t rows = open_slots(self, width, m, paths) if paths != NULL else 0, j
+    cdef int64_t began = now()
+    for j in range(m if self.ground.is_whole else 0):  # the search knows where they end
+        ends.rows[j], ends.end[j] = <uint16_t>self.length_of(strands[j]), width >> 1
+    if paths == NULL:
+        self.kernels.local_score(&batch, &self.costs, width, &ends)
+        self.scored += m
+    elif self.kernels.local_align(&batch, &self.costs, width, &ends, paths, rows):
+        with gil:
+            raise MemoryError("no memory for the traceback")
+    else:
+        self.traced += m
+    self.calls, self.pairs, self.kernel = self.calls + 1, self.pairs + m, self.kernel + now() - began
+    return 0
+
+
+cdef uint32_t open_slots(LocalBands self, uint16_t width, uint32_t m, local_paths *paths) except? 0 nogil:
     """Room for the runs of m alignments, as kernels/local.h wants it. Returns the length of the longest read."""
     cdef const uint32_t *strands = <const uint32_t *>self.rooms[STRANDS].p
     cdef uint32_t *slots = <uint32_t *>enlarged(&self.rooms[SLOTS], m * sizeof(uint32_t))
+    cdef uint16_t *shorts = <uint16_t *>enlarged(&self.rooms[SHORTS], 2 * m * sizeof(uint16_t))
     cdef int64_t end = 0, gaps, length
     cdef uint32_t longest = 0, j
     for j in range(m):
@@ -288,9 +341,14 @@ cdef uint32_t open_slots(LocalBands self, uint32_t m, local_paths *paths) except
         longest = max(longest, <uint32_t>length)
         # Matches and bonus pay for all gaps.
         gaps = length if self.least_gap == 0 else min(perfect(self, strands[j]) // self.least_gap, length)
+        gaps = width >> 1 if self.ground.is_whole else gaps
         end += 2 * gaps + 3
         slots[j] = <uint32_t>end
-    self.open_paths(m, end, False, paths)
+    if end >> 32:
+        with gil:
+            raise ValueError("too many alignments for one call")
+    paths[0] = local_paths(slots, <coordinate_t *>enlarged(&self.rooms[POSITIONS], m * sizeof(coordinate_t)), shorts,
+                           shorts + m, <uint32_t *>enlarged(&self.rooms[RUNS], end * sizeof(uint32_t)), self.ground.is_whole)
     return longest
 
 
@@ -345,6 +403,8 @@ cdef int widen(LocalBands self) except -1 nogil:
 cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcept nogil:
     """In which band a place is aligned."""
     cdef int64_t loss = perfect(self, place.read_strand) - place.total
+    if self.ground.is_whole:
+        return PLAIN if place.reached == WHOLE else place.width
     if loss < self.wholes.breaking:
         return PLAIN
     # What scores as much as the whole read on its last diagonal is that: the walk back prefers diagonal steps.
@@ -355,12 +415,16 @@ cdef uint16_t width_of_walk(LocalBands self, const local_place_t *place) noexcep
     return expected(self, loss, place.width)
 
 
-cdef int put_line(LocalBands self, Py_ssize_t i, const aligned_t *one, bint given) except -1 nogil:
+cdef int put_line(LocalBands self, Py_ssize_t i, aligned_t one, bint given) except -1 nogil:
     """Make an alignment line i, which has no runs where a contig's end leaves nothing of it."""
-    cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + one.runs + 2) * sizeof(uint32_t))
+    cdef uint32_t whole = <uint32_t>self.length_of(one.read_strand) << 4 | CIGAR_MATCH
+    cdef uint32_t *cigars = <uint32_t *>enlarged(&self.rooms[CIGARS], (self.n_runs + one.runs + 3) * sizeof(uint32_t))
     cdef hit_t *hit = <hit_t *>self.rooms[HITS].p + i
     cdef local_line_t *line = <local_line_t *>self.rooms[LINES].p + i
-    cdef Py_ssize_t runs = hit_of(&self.ground, one, cigars + self.n_runs, hit, line)
+    cdef Py_ssize_t runs
+    if one.runs == 0:
+        one.cigar, one.runs = &whole, 1
+    runs = hit_of(&self.ground, one, cigars + self.n_runs, hit, line)
     hit.cigar_start, line.given = <uint32_t>self.n_runs, given
     self.n_runs += runs
     return 0

@@ -6,6 +6,7 @@ cdef struct ground_t:
     reads_t reads
     contigs_t contigs
     costs_t costs
+    bint is_whole           # reads are aligned from end to end
 
 
 cdef struct aligned_t:
@@ -13,7 +14,7 @@ cdef struct aligned_t:
     uint32_t read_strand
     int64_t position        # of the first aligned base
     const uint32_t *cigar
-    Py_ssize_t runs
+    Py_ssize_t runs         # 0: all bases lie along the diagonal
     int32_t score
     uint16_t edits          # NO_SCORE: these and the score are to be counted
 
@@ -25,7 +26,8 @@ cdef inline uint32_t clipped(uint32_t run) noexcept nogil:
 
 cdef Py_ssize_t best_columns(const aligned_t *aligned, const ground_t *ground, int64_t base, int64_t start, int64_t end,
                              Py_ssize_t *first) noexcept nogil:
-    """Of an alignment's columns within start .. end - 1 the stretch with the best total, the shortest one of equals.
+    """Of an alignment's columns within start .. end - 1 the stretch with the best total, the shortest one of equals; all of
+    these of a whole read.
 
     `first` gets its first column, and what is returned is behind its last. `base` is the first base of the strand.
     """
@@ -40,7 +42,9 @@ cdef Py_ssize_t best_columns(const aligned_t *aligned, const ground_t *ground, i
         op, length = cigar_op(aligned.cigar[i]), cigar_length(aligned.cigar[i])
         for j in range(length if op != CIGAR_SOFT_CLIP else 0):
             score = -costs.extend_gap[op] - (costs.open_gap[op] if j == 0 else 0)
-            if op == CIGAR_MATCH:
+            if ground.is_whole:
+                score = 1
+            elif op == CIGAR_MATCH:
                 x, y = bases_at(ground.reads.planes, base + j), bases_at(ground.reference, at)
                 score = -1 if unknown_bases(x, y) & 1 else -costs.mismatch if differences(x, y) & 1 else costs.match
             if start <= at < end:
@@ -56,9 +60,10 @@ cdef Py_ssize_t best_columns(const aligned_t *aligned, const ground_t *ground, i
     return to
 
 
-cdef Py_ssize_t trimmed(const aligned_t *aligned, Py_ssize_t first, Py_ssize_t to, int64_t m, uint32_t *out,
+cdef Py_ssize_t trimmed(const aligned_t *aligned, Py_ssize_t first, Py_ssize_t to, int64_t m, uint32_t outer, uint32_t *out,
                         int64_t *position) noexcept nogil:
-    """Columns first .. to - 1 of an alignment of m bases, all else clipped: how many runs they have, and where they begin."""
+    """Columns first .. to - 1 of an alignment of m bases: how many runs they have, and where they begin. All else is `outer`,
+    clipped or inserted."""
     cdef Py_ssize_t i, before, kept, n = 0
     cdef uint32_t op, length, bases = 0
     position[0] = aligned.position
@@ -72,11 +77,11 @@ cdef Py_ssize_t trimmed(const aligned_t *aligned, Py_ssize_t first, Py_ssize_t t
         if n == 0:
             bases += <uint32_t>before if op != CIGAR_DELETION else 0
             position[0] += before if op == CIGAR_MATCH or op == CIGAR_DELETION else 0
-            n = cigar_push(out, n, CIGAR_SOFT_CLIP, bases if kept > 0 else 0)
+            n = cigar_push(out, n, outer, bases if kept > 0 else 0)
         if kept > 0:
             n = cigar_push(out, n, op, <uint32_t>kept)
             bases += <uint32_t>kept if op != CIGAR_DELETION else 0
-    return cigar_push(out, n, CIGAR_SOFT_CLIP, <uint32_t>m - bases) if n else 0
+    return cigar_push(out, n, outer, <uint32_t>m - bases) if n else 0
 
 
 cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, planes_t reads, int64_t base, int64_t at,
@@ -107,37 +112,48 @@ cdef void inside(const uint32_t *cigar, Py_ssize_t runs, planes_t reference, pla
     hit.edits, hit.score = <uint16_t>edits, score
 
 
-cdef ground_t ground_of(reference, scoring) except *:
+cdef ground_t ground_of(reference, scoring, bint is_whole) except *:
     """What reads are aligned to, by the costs of a params.Scoring."""
     cdef const int64_t[::1] starts = reference.starts, lengths = reference.lengths
     cdef ground_t ground
     memset(&ground, 0, sizeof(ground))
-    ground.reference, ground.costs = planes_of(reference.planes), costs_of(scoring)
+    ground.reference, ground.costs, ground.is_whole = planes_of(reference.planes), costs_of(scoring), is_whole
     ground.contigs = contigs_t(&starts[0], &lengths[0], starts.shape[0])
     return ground
 
 
-cdef Py_ssize_t hit_of(const ground_t *ground, const aligned_t *aligned, uint32_t *out, hit_t *hit, local_line_t *line) noexcept nogil:
+cdef Py_ssize_t hit_of(const ground_t *ground, aligned_t aligned, uint32_t *out, hit_t *hit, local_line_t *line) noexcept nogil:
     """The hit of an alignment, and where it lies. Returns how many runs it has in `out`, two more than before at most.
 
-    None where nothing inside a contig is worth aligning. `flag` holds the strand only; `mapq` and `cigar_start` are 0.
+    None where nothing inside a contig is worth aligning. `flag` holds the strand only; `mapq` and `cigar_start` are 0. Ends
+    that hang over a contig are clipped; of a whole read they are inserted.
     """
-    cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1
-    cdef Py_ssize_t runs = aligned.runs, j, begin, to
-    cdef int64_t m = ground.reads.lengths[r], span = cigar_span(aligned.cigar, runs), start, end, first = 0, last = 0
+    cdef uint32_t r = aligned.read_strand >> 1, strand = aligned.read_strand & 1, tail = 0
+    cdef Py_ssize_t runs, j, begin, to
+    cdef int64_t m = ground.reads.lengths[r], span = cigar_span(aligned.cigar, aligned.runs), start, end, first = 0, last = 0
     cdef int64_t base = first_base(ground.reads.plane_start[r], aligned.read_strand, m)
     j = contig_near(ground.contigs.starts, ground.contigs.lengths, ground.contigs.n, aligned.position + (span >> 1))
     start = ground.contigs.starts[j]
     end = start + ground.contigs.lengths[j]
+    if ground.is_whole and aligned.runs > 1:
+        tail = cigar_length(aligned.cigar[aligned.runs - 1])
+        if cigar_op(aligned.cigar[aligned.runs - 1]) == CIGAR_DELETION:  # no seed led to the better place where that begins
+            aligned.runs, aligned.edits, span, tail = aligned.runs - 1, NO_SCORE, span - tail, 0
+        elif cigar_op(aligned.cigar[aligned.runs - 1]) == CIGAR_MATCH:
+            tail = 0
+    runs = aligned.runs
     memset(hit, 0, sizeof(hit_t))
     hit.read, hit.strand, hit.flag = r, <uint8_t>strand, <uint16_t>(REVERSE * strand)
     hit.position, hit.score, hit.edits = aligned.position, aligned.score, aligned.edits
-    if aligned.position < start or aligned.position + span > end:
-        to = best_columns(aligned, ground, base, start, end, &begin)
-        runs = trimmed(aligned, begin, to, m, out, &hit.position)
+    if aligned.position < start or aligned.position + span + tail > end:
+        to = best_columns(&aligned, ground, base, start, end, &begin)
+        runs = trimmed(&aligned, begin, to, m, CIGAR_INSERTION if ground.is_whole else CIGAR_SOFT_CLIP, out, &hit.position)
         hit.edits, span = NO_SCORE, cigar_span(out, runs)
     else:
         memcpy(out, aligned.cigar, runs * sizeof(uint32_t))
+        if tail:  # an insertion at the end of the read costs no less than mismatches
+            runs -= 1
+            out[runs - 1] += tail << 4
     hit.cigar_runs = <uint16_t>(runs if span > 0 else 0)
     if hit.edits == NO_SCORE:
         inside(out, hit.cigar_runs, ground.reference, ground.reads.planes, base, hit.position, &ground.costs, hit)

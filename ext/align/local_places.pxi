@@ -6,6 +6,9 @@ Passes over all places of a batch, of which a read has one or a hundred; in NumP
 cpdef enum:
     MOST_SCORED = 32        # places of a read by local alignments: those that the search found, or another look
 
+cdef enum:
+    ROWS_AT_ONCE = 1 << 14  # of whole reads that are aligned
+
 
 cdef struct row_t:
     # An alignment, and in RIVALS pointers to the next best places for its part of the read.

@@ -407,7 +407,6 @@ cdef class Rater(Copies):
     cdef bint beside
     cdef case_t one, two     # that could not be kept
     cdef case_pair_t *pairs
-    cdef room_t places
 
     def __cinit__(self, plan, Cases cases, int further, bint beside=True):
         self.cases, self.odds, self.further, self.beside = cases, cases.odds, further, beside
@@ -418,7 +417,6 @@ cdef class Rater(Copies):
 
     def __dealloc__(self):
         free(self.pairs)
-        free(self.places.p)
 
     cdef double unseen_alone(self, const rated_t *place) except -1 nogil:
         """What copies weigh that no seed led to, of a read without a mate."""
@@ -435,17 +433,6 @@ cdef class Rater(Copies):
         return pair.unseen
 
     # --- places ------------------------------------------------------------------------------------------------------
-
-    cdef int whole(self, const read_summary_t *summary, const reads_t *reads, const states_t *states, uint32_t r,
-                   rated_t *place) except -1 nogil:
-        """The place of a whole read."""
-        cdef uint64_t m = reads.lengths[r], best = 0 if summary.best == NO_SCORE else summary.best
-        cdef int further = 0 if summary.second == NO_SCORE else summary.second - <int>best
-        self.found(reads, states, r, best, summary.n_best > 1 or 0 < further <= self.further, place)
-        place.known = weight_of_wholes(summary, self.cases.find(place.what, place.how, &self.one))
-        place.chance = hits_of_a_base(m, best, word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r], m,
-                                                            self.letters))
-        return 0
 
     cdef void found(self, const reads_t *reads, const states_t *states, uint32_t r, uint64_t errors, bint near,
                     rated_t *place) noexcept nogil:
@@ -467,7 +454,7 @@ cdef class Rater(Copies):
     cdef int line(self, const row_t *row, const local_place_t **rival, const local_line_t *beside,
                   const read_summary_t *whole, const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
-        `whole`: the places of the whole read, of which all count where they are more than are scored; or NULL.
+        `whole`: the places of the whole read, which count by their errors, too; or NULL.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -500,9 +487,10 @@ cdef class Rater(Copies):
         rival += row.first_rival
         for i in range(row.n_rivals):
             place.known += is_another(rival, i) * weight_of_known(case, max(line.total - rival[i].total, 0) / <double>cost)
-        if whole != NULL and whole.n_best + whole.n_second > MOST_SCORED:
-            place.known = fmax(place.known, weight_of_wholes(whole, case))
         place.near = row.n_rivals > 0 and line.total - rival[0].total <= self.further * cost
+        if whole != NULL:
+            place.known = fmax(place.known, weight_of_wholes(whole, case))
+            place.near |= whole.n_best > 1 or whole.second <= whole.best + self.further
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
             span, rounded_up(lost, cost),
@@ -523,28 +511,6 @@ cdef class Rater(Copies):
             rating.chance = place.chance * window / 2
         rating.mapq = phred(rating.known + rating.unseen + rating.chance)
         rating.cap, rating.capped_by = UINT8_MAX, NOBODY
-        return 0
-
-    cdef int rate_wholes(self, const read_summary_t *summary, const reads_t *reads, const states_t *states,
-                         const double *wrong, const uint8_t *mate, double window, rating_t *rated) except -1 nogil:
-        """Rate the primary alignments of whole reads (summary[reads.n]); zeros of those without a place.
-
-        `wrong` is what the other known places weigh, of mates other pairs of places; below 0 that is told by their errors.
-        `mate` is NULL for single reads, else a mate lies on so many diagonals (`window`) beside the other.
-        """
-        cdef Py_ssize_t r
-        cdef const rated_t *other
-        cdef rated_t *places = <rated_t *>enlarged(&self.places, reads.n * sizeof(rated_t))
-        memset(rated, 0, reads.n * sizeof(rating_t))
-        for r in range(reads.n):
-            self.whole(&summary[r], reads, states, <uint32_t>r, &places[r])
-        for r in range(reads.n):
-            if summary[r].best == NO_SCORE:
-                continue
-            other = &places[partner_of(mate, <uint32_t>r)] if mate != NULL and wrong[r] >= 0 else NULL
-            if wrong[r] >= 0:
-                places[r].known = wrong[r]
-            self.rate(&places[r], other, wrong[r], window, &rated[r])
         return 0
 
     cdef void cap_beside(self, rating_t *rating, planes_t reference, const reads_t *reads, uint32_t read_strand,

@@ -23,7 +23,6 @@ include "../align/stretches.pxi"
 include "../align/local_hits.pxi"
 include "../align/local_places.pxi"
 include "mapq.pxi"
-include "alignments.pxi"
 include "../pairing/proper_pairs.pxi"
 include "../pairing/pair_scoring.pxi"
 include "../pairing/read_through.pxi"
@@ -45,13 +44,10 @@ cdef class ReadSearch:
     ----------
     stages : Stages
         `PairStages` for pairs, unless all places are wanted.
-    ends : LocalAligner or None
-        None: whole reads are aligned.
+    ends : LocalAligner
 
     Attributes
     ----------
-    traces : Traces
-        What aligns whole reads.
     capped, select_ns, local_ns : int
         Of the last batch: reads of which a seed was passed over; how long it took to choose among places, and all that
         came then.
@@ -59,10 +55,9 @@ cdef class ReadSearch:
 
     cdef readonly Stages stages
     cdef readonly LocalAligner ends
-    cdef readonly Traces traces
     cdef Rater rater
     cdef PairChooser chooser
-    cdef object made_of, kept, traced
+    cdef object made_of, kept
     cdef bint is_known      # errors of the library
     cdef int64_t gaps, cost
     cdef uint32_t max_hits
@@ -79,11 +74,11 @@ cdef class ReadSearch:
     cdef int64_t *start
     cdef int64_t *rows
     cdef read_summary_t *summary
-    cdef rating_t *rated
+
     cdef readonly int64_t capped, select_ns, local_ns
 
-    def __cinit__(self, Stages stages not None, LocalAligner ends, *_):
-        self.stages, self.ends, self.traces = stages, ends, Traces()
+    def __cinit__(self, Stages stages not None, LocalAligner ends not None, *_):
+        self.stages, self.ends = stages, ends
 
     def __dealloc__(self):
         for i in range(N_ROOMS):
@@ -95,8 +90,7 @@ cdef class ReadSearch:
         if self.made_of is None or any([a is not b for a, b in zip(made_of, self.made_of)]):
             worth, _, run = mates
             self.chooser = PairChooser(pairs, self.rater.odds, self.points, worth)
-            if self.ends is not None:
-                self.ends.prepare_pairs(pairs, self.chooser, worth, run)
+            self.ends.prepare_pairs(pairs, self.chooser, worth, run)
             self.window, self.made_of = pairs.window_bases, made_of
         return 0
 
@@ -123,15 +117,15 @@ cdef class ReadSearch:
         cdef const uint64_t[::1] digest = context.digest
         cdef Py_ssize_t i
         cdef int64_t began
+        cdef const aligned_t *traced
         library, params = context.library, context.params
         self.rater, self.stay, self.capped, self.mate = context.rater, bool(library.damage), 0, NULL
         self.gaps, self.max_hits, self.strata = context.plan.gaps, params.max_hits, params.strata
         self.points, self.is_known = params.scoring.match + params.scoring.mismatch, library.is_known
         # Where bases are deaminated, the likeliest place stays although another one has fewer errors, or scores more.
         self.stages.open(context, given_up, self.stages.margin if self.stay else 0)
-        self.kept, self.traced = (context, pairs), found.traced if found is not None else None
-        if self.ends is not None:
-            self.ends.keeps_wholes = context.whole_reads
+        self.kept = context, pairs
+        self.ends.keeps_wholes, self.ends.n_reported, self.ends.n_further = context.whole_reads, 0, 0
         if self.stay:
             self.costs, self.cost, self.average_cost = library.costs, library.cost, library.average_cost
         if self.stages.reads.n == 0:
@@ -143,14 +137,13 @@ cdef class ReadSearch:
             self.prepare_pairs(pairs, mates)
             if not self.stages.exhaustive:
                 self.stages.open_pairs(pairs, mates[1])
-            if self.ends is not None:
-                self.ends.open_pairs(self.mate)
+            self.ends.open_pairs(self.mate)
         self.stages.run(block, found)
+        traced = self.aligned_of(found.traced if found is not None else None)
         with nogil:
             self.choose()
             began = now()
-            if self.ends is not None:
-                self.look_again(self.know())
+            self.look_again(self.know(traced))
             self.local_ns = now() - began
             for i in range(self.stages.reads.n):
                 self.capped += self.stages.states.capped[i] > 0
@@ -169,11 +162,9 @@ cdef class ReadSearch:
 
     @property
     def chosen(self):
-        """int64[h], READ_SUMMARY[n], RATING[n]: of each read `n_reported` rows among its places, from where these begin; its
-        summary; the rating of the first row, where whole reads are aligned."""
+        """int64[h], READ_SUMMARY[n]: of each read `n_reported` rows among its places, from where these begin; its summary."""
         cdef Py_ssize_t n = self.stages.reads.n
-        return (array_of(self.rows, self.start[n] if n else 0, np.int64), array_of(self.summary, n, READ_SUMMARY),
-                array_of(self.rated, n if self.ends is None else 0, RATING))
+        return array_of(self.rows, self.start[n] if n else 0, np.int64), array_of(self.summary, n, READ_SUMMARY)
 
     @property
     def over(self):
@@ -186,7 +177,6 @@ cdef class ReadSearch:
         `split`: whether reads are split into parts. `over` (OVER[n]): in place of what dense seeds have shown.
         """
         cdef int64_t began = now()
-        self.ends.n_reported = self.ends.n_further = 0
         if self.stages.reads.n:
             if over is not None:
                 memcpy(self.rooms[OVER].p, &over[0], over.shape[0] * sizeof(over_t))
@@ -221,69 +211,10 @@ cdef class ReadSearch:
         self.ends.add_further(*self.ends.align(*self.ends.further_places()))
         return n if row > last else 0
 
-    def rows_of_wholes(self):
-        """The reported places as alignments of whole reads, with a row for every unmapped read.
-
-        Returns
-        -------
-        hits : HIT[h]
-            The first row of each read is primary.
-        summary : READ_SUMMARY[n]
-        cigars : uint32[]
-            Of alignments with the fewest errors and the same end those with the fewest gaps.
-        """
-        cdef Traces traces = self.traces
-        cdef Py_ssize_t n = self.stages.reads.n, r, i = 0, j, k = 0, h = 0
-        cdef place_t *place
-        cdef int64_t *picked
-        cdef hit_t *hit
-        summary_array = np.empty(n, READ_SUMMARY)
-        cdef read_summary_t[::1] summary = summary_array
-        traces.begin(self.kept[0])
-        if n == 0:
-            return np.empty(0, HIT), summary_array, np.empty(0, np.uint32)
-        with nogil:
-            place = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
-            picked = <int64_t *>enlarged(&self.rooms[PICKED], self.start[n] * sizeof(int64_t))
-            for r in range(n):
-                summary[r] = self.summary[r]
-                h += summary[r].n_reported == 0
-                for j in range(summary[r].n_reported):
-                    picked[k] = self.start[r] + self.rows[self.start[r] + j]
-                    place[k] = self.places[picked[k]]
-                    k += 1
-            if self.traced is None and k:
-                traces.align(place, k)
-        if self.traced is not None:
-            traces.take(self.traced, place, picked, k)
-        hits_array = np.zeros(k + h, HIT)
-        cdef hit_t[::1] hits = hits_array
-        with nogil:
-            hit, h = <hit_t *>traces.rooms[HITS].p, 0
-            for r in range(n):
-                if summary[r].n_reported == 0:
-                    hits[h].read, hits[h].flag = <uint32_t>r, UNMAPPED
-                    h += 1
-                    continue
-                summary[r].rating = self.rated[r]
-                self.rate_first(&summary[r].rating, &hit[i], hit[i].edits)
-                for k in range(summary[r].n_reported):
-                    hits[h] = hit[i]
-                    hits[h].flag |= SECONDARY if k else 0
-                    h, i = h + 1, i + 1
-        return hits_array, summary_array, array_of(traces.rooms[CIGARS].p, traces.n_runs, np.uint32)
-
-    cdef void rate_first(self, rating_t *rating, hit_t *hit, double loss) noexcept nogil:
-        """The quality of the first hit of a read, with the copies beside it. `loss`: in mismatches."""
-        self.rater.cap_beside(rating, self.stages.reference, &self.stages.reads, hit.read << 1 | hit.strand, hit.position, 0,
-                              self.stages.reads.lengths[hit.read], loss)
-        hit.mapq = rating.mapq
-
     def close(self):
         """Forget the batch."""
-        self.kept = self.traced = None
-        if self.ends is not None:
-            self.ends.open(None)
+        self.kept = None
+        self.ends.open(None)
 
     cdef int choose(self) except -1 nogil:
         """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
@@ -291,10 +222,11 @@ cdef class ReadSearch:
         cdef Py_ssize_t n = reads.n, r
         cdef int64_t began = now()
         cdef bint exhaustive = self.stages.exhaustive, by_likelihood = self.stay and self.mate == NULL and not exhaustive
+        cdef bint is_whole = self.ends.ground.is_whole
         cdef int margin = self.stages.margin if not exhaustive else NO_SCORE
         cdef uint32_t most = self.max_hits if not exhaustive or self.strata else <uint32_t>-1
         cdef sought_t sought
-        if self.ends is not None:
+        if not is_whole:
             margin, most = max(margin, self.ends.wholes.worse), MOST_SCORED
         self.summary = <read_summary_t *>enlarged(&self.rooms[SUMMARY], n * sizeof(read_summary_t))
         self.wrong = <double *>enlarged(&self.rooms[WRONG], n * sizeof(double))
@@ -309,13 +241,10 @@ cdef class ReadSearch:
         for r in range(n - 1 if self.mate != NULL else 0):
             # Where a mate has more places than are scored, the best pairs would be missed among those.
             if self.mate[r] == 1 and min(self.summary[r].n_reported, self.summary[r + 1].n_reported) and (
-                    self.ends is None or max(self.summary[r].n_reported, self.summary[r + 1].n_reported) > MOST_SCORED):
+                    is_whole or max(self.summary[r].n_reported, self.summary[r + 1].n_reported) > MOST_SCORED):
                 self.choose_pair(r)
         for r in range(n):
             self.summary[r].n_reported = min(self.summary[r].n_best if self.strata else self.summary[r].n_reported, most)
-        if self.ends is None:
-            self.rated = <rating_t *>enlarged(&self.rooms[RATED], n * sizeof(rating_t))
-            self.rater.rate_wholes(self.summary, reads, &self.stages.states, self.wrong, self.mate, self.window, self.rated)
         self.select_ns = now() - began
         return 0
 
@@ -334,7 +263,7 @@ cdef class ReadSearch:
                 self.chooser.add(side, place.read_strand, place.first + place.end + lengths[s], place.edits * self.points)
             self.chooser.note_errors(side, self.summary[s].best, lengths[s])
         self.chooser.choose(self.digest[r] + self.digest[r + 1], &choice)
-        if self.ends is not None and not (choice.concordant and choice.are_best):
+        if not self.ends.ground.is_whole and not (choice.concordant and choice.are_best):
             return 0
         for side in range(2):
             self.wrong[r + side] = choice.wrong[side]
@@ -371,17 +300,38 @@ cdef class ReadSearch:
         put_first(rows, i)
         return max(weight - 1, 0)
 
-    cdef Py_ssize_t know(self) except -1 nogil:
-        """Know the places of each read by score; returns how many reads are to be looked up once more, in ROWS of `ends`."""
+    cdef const aligned_t *aligned_of(self, traced) except? NULL:
+        """The alignments that a device has made of the places found (gpu.found.TracedRows), without their reads, or NULL."""
+        if traced is None:
+            return NULL
+        cdef const uint32_t[::1] diagonal = traced.diagonal, start = traced.start, runs = traced.cigars
+        cdef const uint16_t[::1] n_runs = traced.n_runs
+        cdef Py_ssize_t n = diagonal.shape[0], i
+        cdef aligned_t *aligned = <aligned_t *>enlarged(&self.rooms[PATHS], n * sizeof(aligned_t))
+        for i in range(n):
+            aligned[i] = aligned_t(0, diagonal[i], &runs[start[i]], n_runs[i], 0, NO_SCORE)
+        return aligned
+
+    cdef Py_ssize_t know(self, const aligned_t *traced) except -1 nogil:
+        """Know the places of each read by score; returns how many reads are to be looked up once more, in ROWS of `ends`.
+
+        Whole reads are aligned, unless a device has `traced` their places."""
         cdef Py_ssize_t n = self.stages.reads.n, r, i, row, k = 0
         cdef place_t *whole = <place_t *>enlarged(&self.rooms[WHOLES], self.start[n] * sizeof(place_t))
         cdef whole_end *end = <whole_end *>enlarged(&self.rooms[ENDS], self.start[n] * sizeof(whole_end))
         cdef uint8_t *given = <uint8_t *>enlarged(&self.rooms[GIVEN], self.start[n])
+        cdef aligned_t *aligned = NULL
+        if traced != NULL:
+            aligned = <aligned_t *>enlarged(&self.rooms[PICKED], self.start[n] * sizeof(aligned_t))
         for r in range(n):
             for i in range(self.summary[r].n_reported):
                 row = self.start[r] + self.rows[self.start[r] + i]
+                if traced != NULL:
+                    aligned[k], aligned[k].read_strand = traced[row], self.places[row].read_strand
                 whole[k], given[k], end[k] = self.places[row], i == 0, (<whole_end *>self.stages.rooms[ENDS].p)[row]
                 k += 1
+        if self.ends.ground.is_whole:
+            return self.ends.align_wholes(whole, given, aligned, k)
         return self.ends.know_wholes(whole, end, given, k, self.stay, self.gaps)
 
     cdef int look_again(self, Py_ssize_t a) except -1 nogil:
@@ -458,12 +408,13 @@ cdef class ReadSearch:
     cdef int report_all(self, bint split) except -1 nogil:
         """As `report`."""
         cdef coverage_t seen
-        if self.mate != NULL:
+        if self.mate != NULL and not self.ends.ground.is_whole:
             self.ends.join(self.summary, self.stages.margin, self.wrong)
         seen = coverage_t(self.stages.states, <const over_t *>self.rooms[OVER].p, self.ends.ground.costs.match,
                           self.ends.ground.costs.match + self.ends.ground.costs.mismatch, <int>self.ends.much_clipped,
                           self.stages.dense_length, self.stages.stride)
-        return self.ends.rate(self.rater, self.summary, self.wrong, self.mate, self.window, &seen, split)
+        return self.ends.rate(self.rater, self.summary, self.wrong, self.mate, self.window, &seen,
+                              split and not self.ends.ground.is_whole)
 
 
 cdef tuple fields_of(const hit_t *hit, const uint32_t *cigars, const int64_t *starts, Py_ssize_t n_contigs, names):
@@ -543,14 +494,12 @@ cdef class OneRead(ReadSearch):
                                    shortest, bases_an_error, earliest)
         self.gaps, self.max_hits, self.is_known = plan.gaps, params.max_hits, library.is_known
         self.points = params.scoring.match + params.scoring.mismatch
-        self.traces.kernels, self.traces.ground = stages.kernels, ground_of(index.reference, params.scoring)
         stages.given_up, self.has_circles = given_up, index.reference.circular is not None
         self.digest, self.n = &self.digests[0], 1
-        if ends is not None:
-            ends.ground, ends.kernels = self.traces.ground, stages.kernels
-            ends.flip, ends.digest = &self.flip[0], self.digest
-            ends.expect(library)
-            ends.keeps_wholes = keeps_wholes
+        ends.ground = ground_of(index.reference, ends.scoring, ends.ground.is_whole)
+        ends.kernels, ends.keeps_wholes = stages.kernels, keeps_wholes
+        ends.flip, ends.digest = &self.flip[0], self.digest
+        ends.expect(library)
         if pairs is not None:
             self.prepare_pairs(pairs, mates)
             stages.open_pairs(pairs, mates[1])
@@ -573,6 +522,7 @@ cdef class OneRead(ReadSearch):
             A list for each read, of what `make` has returned. None: the batches have to say what becomes of the read or
             pair, as one is too short or too long for a search, has an adapter, or has a candidate outside the reference.
         """
+        cdef const contigs_t *contigs
         cdef Py_ssize_t n, i
         self.length[0], self.length[1] = <uint32_t>bases.shape[0], <uint32_t>(0 if others is None else others.shape[0])
         for i in range(self.n):
@@ -582,13 +532,13 @@ cdef class OneRead(ReadSearch):
                 self.plan.prepare(np.array([self.length[i]], np.uint32))
         with nogil:
             self.begin(&bases[0], NULL if self.n < 2 else &others[0])
-            n = -1 if self.ends is not None and self.is_cut() else self.find()
+            n = -1 if not self.ends.ground.is_whole and self.is_cut() else self.find()
         if n < 0:
             return None
-        found = [[] for _ in range(self.n)]
+        found, contigs = [[] for _ in range(self.n)], &self.ends.ground.contigs
         for i in range(n):
             found[self.found[i].read].append(
-                make(fields_of(&self.found[i], self.cigars, self.traces.ground.contigs.starts, self.traces.ground.contigs.n, self.names)))
+                make(fields_of(&self.found[i], self.cigars, contigs.starts, contigs.n, self.names)))
         return found
 
     cdef int begin(self, const uint8_t *bases, const uint8_t *others) except -1 nogil:
@@ -610,11 +560,9 @@ cdef class OneRead(ReadSearch):
             self.best[i], self.limit[i], self.complete[i], self.planned[i] = NO_SCORE, self.stages.errors[m], 0, 0
             self.looked[i] = self.passed_over[i] = 0
         self.stages.open_reads(&reads, &states)
-        self.traces.ground.reads = reads
-        if self.ends is not None:
-            self.ends.ground.reads, self.ends.n, self.ends.n_runs = reads, self.n, 0
-            if self.n > 1:
-                self.ends.open_pairs(self.mate)
+        self.ends.ground.reads, self.ends.n, self.ends.n_runs = reads, self.n, 0
+        if self.n > 1:
+            self.ends.open_pairs(self.mate)
         return 0
 
     cdef bint is_cut(self) noexcept nogil:
@@ -630,13 +578,11 @@ cdef class OneRead(ReadSearch):
         cdef Py_ssize_t[2] primary
         self.stages.run_block(0, <uint32_t>self.n)
         self.choose()
-        if self.ends is None:
-            return self.align() if self.summary.n_reported else 0
-        self.look_again(self.know())
+        self.look_again(self.know(NULL))
         self.report_all(self.split)
         row = <row_t **>self.ends.rooms[REPORTED].p
         self.cigars = <const uint32_t *>self.ends.rooms[CIGARS].p
-        self.found = <hit_t *>enlarged(&self.rooms[HITS], self.ends.n_reported * sizeof(hit_t))
+        self.found = <hit_t *>enlarged(&self.rooms[HITS], (self.ends.n_reported + self.ends.n_further) * sizeof(hit_t))
         primary[0] = primary[1] = -1
         for i in range(self.ends.n_reported):
             self.found[i] = row[i].hit
@@ -648,19 +594,5 @@ cdef class OneRead(ReadSearch):
             for i in range(self.windows.n):
                 flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.stages.starts,
                           &self.windows.each[i])
-        return self.ends.n_reported
-
-    cdef Py_ssize_t align(self) except -1 nogil:
-        """The alignments of the whole read at the reported places."""
-        cdef Py_ssize_t n = self.summary.n_reported, i
-        cdef place_t *chosen = <place_t *>enlarged(&self.rooms[WHOLES], n * sizeof(place_t))
-        for i in range(n):
-            chosen[i] = self.places[self.rows[i]]
-        self.traces.n_runs = 0
-        self.traces.align(chosen, n)
-        self.found = <hit_t *>self.traces.rooms[HITS].p
-        self.rate_first(self.rated, self.found, self.summary.best)
-        for i in range(1, n):
-            self.found[i].flag |= SECONDARY
-        self.cigars = <const uint32_t *>self.traces.rooms[CIGARS].p
-        return n
+        memcpy(self.found + self.ends.n_reported, self.ends.rooms[FURTHER].p, self.ends.n_further * sizeof(hit_t))
+        return self.ends.n_reported + self.ends.n_further

@@ -93,3 +93,33 @@ cdef void put_first(int64_t *rows, int64_t at) noexcept nogil:
         rows[at] = rows[at - 1]
         at -= 1
     rows[0] = row
+
+
+cdef int64_t loss_of(const place_t *place, planes_t reference, const reads_t *reads, const uint16_t[:, :, ::1] costs,
+                     int64_t cost) noexcept nogil:
+    """What a place loses where bases are deaminated, in Phred: some mismatches `cost` less, as `ErrorRate.costs` says.
+
+    With a gap no error counts as deaminated.
+    """
+    cdef uint32_t r = place.read_strand >> 1
+    cdef int64_t m = reads.lengths[r], first = first_base(reads.plane_start[r], place.read_strand, m)
+    cdef int64_t ungapped = ungapped_diagonal(reference, place.first + place.end, reads.planes, first, m, place.edits,
+                                              place.reach)
+    cdef int64_t lost = cost * place.edits, at, five, three, most = costs.shape[0] - 1
+    cdef int kind, reverse = place.read_strand & 1
+    cdef uint64_t left, known, c_to_t
+    cdef bases64_t a, b
+    for at in range(0, m if ungapped else 0, 64):
+        a, b = bases_at(reference, ungapped + at), bases_at(reads.planes, first + at)
+        known = first_bases(m - at) & ~(a.masked | b.masked)
+        c_to_t = known & a.low & ~a.high & b.low & b.high
+        left = c_to_t | known & ~a.low & a.high & ~(b.low | b.high)
+        while left:
+            five = at + trailing_zeros(left)
+            kind = (c_to_t >> trailing_zeros(left) & 1) == reverse  # the machine saw the complement
+            three = m - 1 - five
+            if reverse:
+                five, three = three, five
+            lost += min(costs[min(five, most), 0, kind], costs[min(three, most), 1, kind]) - cost
+            left &= left - 1
+    return lost

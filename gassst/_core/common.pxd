@@ -130,7 +130,7 @@ cdef enum:  # what the memory of a class is for
     MERGED, PROFILE, MINIMA, GROUPED, FOUND_ENDS
     # Of PairStages:
     MATES, PLACED_STARTS, BESIDE, KEYS, SORTING
-    # Of Traces and LocalBands:
+    # Of LocalBands:
     ROWS, PAIRS, STRANDS, FIRSTS, ENDS, SLOTS, POSITIONS, SHORTS, RUNS, CIGARS, HITS
     TARGETS, ORIGINS, TURNS, LINES, SCRATCH
     # Of LocalParts:
@@ -138,7 +138,7 @@ cdef enum:  # what the memory of a class is for
     # Of Joint:
     SORTED, MOVES, CANDIDATES, CANDIDATES_OF_MATE, STRAND_WORDS
     # Of LocalAligner and ReadSearch:
-    RATED, OVER, TAKEN, FURTHER, SUMMARY, WRONG, PICKED, GIVEN, PLANES, CLIPPED, LEAST, GROUPS, HELD
+    PATHS, RATED, OVER, TAKEN, FURTHER, SUMMARY, WRONG, PICKED, GIVEN, PLANES, CLIPPED, LEAST, GROUPS, HELD
     N_ROOMS
 
 

@@ -11,7 +11,6 @@ from gassst.gpu.found import Found
 from gassst.gpu.search import DeviceSearch
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
-from gassst.local.align import opened_aligner
 from gassst.model.array_types import U8, U32, U64, NDArray, Structs
 from gassst.model.params import MapParams
 from gassst.model.stats import Stats
@@ -57,15 +56,12 @@ class Trial(NamedTuple):
 def _columns(context: BatchContext, found: Found | None) -> Columns:
     """What is known of all places, or the rows of these where they are wanted. `found`: by a device."""
     backend = HostBackend(context, Stats())
-    ends = opened_aligner(backend) if context.params.mode == "local" else None
-    search = backend.placed(None, found, ends)
-    if ends is not None:
-        return *search.found, *search.chosen[:2], ends.places
+    search = backend.placed(None, found)
     if not context.params.exhaustive:
-        return *search.found, *search.chosen
+        return *search.found, *search.chosen, search.ends.places
     # Bands lie there by position, and here as they were found.
     places, starts = search.found
-    return np.sort(places["edits"]), starts, *search.chosen[1:], *by_alignment(backend.wholes(search).rows)
+    return np.sort(places["edits"]), starts, search.chosen[1], *by_alignment(backend.rows(search).rows)
 
 
 def by_alignment(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gassst._core.read_search import LocalAligner
+from gassst.frozen import replace
 from gassst.model.array_types import I16, I32
 from gassst.model.params import SPECIFIC_LENGTH, MapParams, Scoring
-from gassst.search.host import PAIR_BONUS, HostBackend
 
 # Clipped bases from which a read is looked up once more and may have supplementary alignments: a stretch of 20
 # bases is the shortest that occurs once in a human genome by chance. 10 to 40 place as many right
 # (lab/constants.md), but a split read has no part that is shorter.
 MUCH_CLIPPED = SPECIFIC_LENGTH
+# Score that a concordant place is worth: bwa's -U.
+PAIR_BONUS = 17
+# Of whole reads, which are aligned with the fewest errors.
+BY_ERRORS = Scoring(match=0, mismatch=1, gap_open=(0, 0), gap_extend=(1, 1), clip=0)
 WIDTHS = tuple(16 << i for i in range(6))
 """Of the bands of local alignments, up to LOCAL_WIDTH of local_lanes.h."""
 
@@ -45,15 +51,17 @@ def whole_costs(scoring: Scoring, mate_bonus: int = PAIR_BONUS) -> I32:
 
 def compiled_aligner(params: MapParams, mate_bonus: int) -> LocalAligner:
     """An aligner for one thread. `mate_bonus`: what a concordant mate adds to a score."""
+    if params.mode != "local":
+        params = replace(params, scoring=BY_ERRORS)
     scoring = params.scoring
     leaving = np.array([leaving_cost(scoring, width) for width in WIDTHS])
     costs = doubled(scoring), np.array(WIDTHS), leaving, whole_costs(scoring, mate_bonus)
     return LocalAligner(params, *costs, MUCH_CLIPPED, mate_bonus)
 
 
-def opened_aligner(backend: HostBackend) -> LocalAligner:
-    """Returns that of this thread, with the batch open."""
-    params = backend.context.params
-    aligner = backend.context.plan.kept("aligner", lambda: compiled_aligner(params, PAIR_BONUS), params)
-    aligner.open(backend.context)
+def opened_aligner(context: Any) -> LocalAligner:
+    """Returns that of this thread, with a batch (search.context.BatchContext) open."""
+    params = context.params
+    aligner: LocalAligner = context.plan.kept("aligner", lambda: compiled_aligner(params, PAIR_BONUS), params)
+    aligner.open(context)
     return aligner

@@ -1,11 +1,10 @@
-"""One batch of packed reads from search to rows: the whole-read search, then local ends or a traceback."""
+"""One batch of packed reads from search to rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gassst._core import read_search as _read_search
-from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.pairing.insert_size import InsertModel
 from gassst.search.arrays import BatchResult
@@ -50,8 +49,7 @@ def _mapped(backend: HostBackend, pairs: PairContext | None) -> BatchResult:
     """Search and align a batch; a device begins the search, or makes all of it, where it takes the reads."""
     context, device = backend.context, backend.context.on_device
     found = None if device is None else device.search(context, backend.stats, pairs is not None)
-    ends = opened_aligner(backend) if context.params.mode == "local" else None
-    search = backend.placed(pairs, found, ends)
-    result = backend.wholes(search) if ends is None else backend.local(search, ends)
+    search = backend.placed(pairs, found)
+    result = backend.rows(search)
     search.close()
     return result

@@ -11,14 +11,14 @@ import numpy as np
 from gassst._core.read_search import OneRead
 from gassst._core.stages import PairStages, Stages, instruction_sets
 from gassst.index.seed_index import SeedIndex
-from gassst.local.align import compiled_aligner
+from gassst.local.align import PAIR_BONUS, compiled_aligner
 from gassst.model.params import SPECIFIC_LENGTH, MapParams
 from gassst.model.presets import EXTRA_STRATA
 from gassst.pairing.insert_size import InsertModel
 from gassst.reads.adapters import KNOWN, RULES
 from gassst.search.context import WHOLE_READS, PairContext
 from gassst.search.filters import Cascade
-from gassst.search.host import MATES, PAIR_BONUS, SPLIT, given_up
+from gassst.search.host import MATES, SPLIT, given_up
 from gassst.search.plan import SearchPlan
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class OneReadSearch:
         index, plan, params, insert = self.index, self.plan, self.params, self._insert
         kind = PairStages if self._are_pairs else Stages
         stages = kind(index, None, self._cascade, plan, EXTRA_STRATA, instruction_sets()[0])
-        ends = compiled_aligner(params, PAIR_BONUS) if params.mode == "local" else None
+        ends = compiled_aligner(params, PAIR_BONUS)
         mates = np.array([1, 2], np.uint8)
         pairs = PairContext.of(self, mates, insert) if self._are_pairs else None
         known = given_up(params), insert.errors

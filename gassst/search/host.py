@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gassst._core.read_search import Aligner, LocalAligner, ReadSearch
+from gassst._core.read_search import ReadSearch
 from gassst._core.stages import PairStages, Stages, instruction_sets
+from gassst.local.align import PAIR_BONUS, opened_aligner
 from gassst.model.params import MapParams
 from gassst.model.presets import EXTRA_STRATA, PRESETS
 from gassst.model.rules import rule
@@ -23,8 +24,6 @@ BLOCK = 256
 # a third more mates of human133 are wrong at MAPQ 20 or more: one mate lies in a repeat of many copies, and the seeds
 # of the other miss its true place.
 RESCUE_PLACES = 256
-# Score that a concordant place is worth: bwa's -U.
-PAIR_BONUS = 17
 # Bases in a row that a diagonal must have in common with a mate to be looked at. Of 17,804 bands in the windows of real
 # E. coli mates 780 have them, and all that score 13 or more; of human ones all that score 16 or more
 # (lab/constants.md).
@@ -50,15 +49,13 @@ class HostBackend:
     def __init__(self, context: BatchContext, stats: Stats):
         self.context, self.stats = context, stats
 
-    def placed(
-        self, pairs: PairContext | None = None, found: Any = None, ends: LocalAligner | None = None
-    ) -> ReadSearch:
-        """The search of the batch, which has its places, or those that a device has `found` (gpu.found.Found); with the
-        aligner of local `ends` it has their scores, too."""
+    def placed(self, pairs: PairContext | None = None, found: Any = None) -> ReadSearch:
+        """The search of the batch, which has its places, or those that a device has `found` (gpu.found.Found)."""
         context, stats, plan = self.context, self.stats, self.context.plan
         kind: Any = Stages if pairs is None or context.params.exhaustive else PairStages
         made_of = context.index, context.lookup, context.cascade
         more = plan, EXTRA_STRATA, instruction_sets()[0]
+        ends = opened_aligner(context)
         stages = plan.kept(kind.__name__, lambda: kind(*made_of, *more), *made_of)
         search = plan.kept(f"search by {kind.__name__}", lambda: ReadSearch(stages, ends), stages, ends)
         with self.checked_index():
@@ -79,13 +76,6 @@ class HostBackend:
             stats.funnel.count(name, *counts)
         return search
 
-    def count(self, aligned: Aligner) -> None:
-        """Add what was aligned."""
-        self.stats.scored += aligned.scored
-        self.stats.traced += aligned.traced
-        done = {name: getattr(aligned, name) for name in ("calls", "pairs", "kernel")}
-        self.stats.count_bands(**done, device_scored=aligned.found)
-
     @contextmanager
     def checked_index(self) -> Iterator[None]:
         """A candidate outside the reference comes from a damaged or forged file, which is then named."""
@@ -95,24 +85,20 @@ class HostBackend:
             self.context.index.check()
             raise
 
-    def wholes(self, search: ReadSearch) -> BatchResult:
-        """The reported places as alignments of whole reads, with a row for every unmapped read."""
-        with self.stats.timed("align"):
-            rows = search.rows_of_wholes()
-        self.count(search.traces)
-        return BatchResult(*rows)
-
-    def local(self, search: ReadSearch, aligner: LocalAligner) -> BatchResult:
-        """The rows of a batch whose ends may be clipped."""
-        n = self.context.n
+    def rows(self, search: ReadSearch) -> BatchResult:
+        """The reported places as alignments, with a row for every unmapped read."""
+        n, stats, params, ends = self.context.n, self.stats, self.context.params, search.ends
+        spent = "local" if params.mode == "local" else "align"
         search.report(SPLIT)
-        self.stats.nanoseconds["local"] += search.local_ns
-        with self.stats.timed("local"):
-            if self.context.params.most_hits > 1:
+        stats.nanoseconds[spent] += search.local_ns
+        with stats.timed(spent):
+            if spent == "local" and params.most_hits > 1:
                 search.add_copies()
-            hits, summary = aligner.rows()
-        self.count(aligner)
-        return BatchResult(hits, summary[:n], aligner.cigars, summary[n:])
+            hits, summary = ends.rows()
+        stats.scored += ends.scored
+        stats.traced += ends.traced
+        stats.count_bands(calls=ends.calls, pairs=ends.pairs, kernel=ends.kernel, device_scored=ends.found)
+        return BatchResult(hits, summary[:n], ends.cigars, summary[n:])
 
 
 def given_up(params: MapParams) -> float:

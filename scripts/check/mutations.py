@@ -296,7 +296,7 @@ MUTATIONS = [
     Mutation("plan: a read is settled with one error too many", "gassst/search/plan.py",
         "<= self.settled_share).sum(axis=1) - 1", "<= self.settled_share).sum(axis=1)",
         "tests/unit/test_seeding.py"),
-    Mutation("mapq: the ends of a read on the reverse strand are not swapped", "ext/search/alignments.pxi",
+    Mutation("mapq: the ends of a read on the reverse strand are not swapped", SELECTION,
         "five, three = three, five", "pass", "tests/unit/test_deamination.py"),
     Mutation("mapq: as many deaminated bases as others show damage", "gassst/pairing/error_rate.py",
         "total > 2 * total[:, ::-1]", "total >= total[:, ::-1]", "tests/unit/test_deamination.py"),

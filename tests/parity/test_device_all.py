@@ -94,7 +94,7 @@ def test_batches_of_all_and_of_the_best_places_follow_each_other(search, index, 
         context = context_of(index, small_reads[:50], all_hits=all_hits, min_identity=90)
         found = search.search(context, Stats())
         backend = HostBackend(context, Stats())
-        mine = backend.wholes(backend.placed(None, found))
+        mine = backend.rows(backend.placed(None, found))
         assert_same_rows(mine, on_host(context)[0])
 
 

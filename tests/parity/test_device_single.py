@@ -16,7 +16,6 @@ from gassst.gpu import index as device_index
 from gassst.gpu import search as device
 from gassst.gpu.device import Engine
 from gassst.gpu.search import DeviceSearch
-from gassst.local.align import opened_aligner
 from gassst.model.stats import Stats
 from gassst.search.host import HostBackend
 
@@ -75,8 +74,7 @@ class TestDeviceSearch:
         assert_same(search, context)
         found = search.search(context, Stats())
         places, scored = HostBackend(context, Stats()), found.ends["scored"]
-        ends = opened_aligner(places)
-        places.placed(None, found, ends)
+        ends = places.placed(None, found).ends
         assert len(reads) / 4 < ends.found <= scored.sum() and (scored == 0).any()
 
     def test_an_index_that_is_uploaded_in_pieces_is_the_same(self, engine, index, small_reads, monkeypatch):

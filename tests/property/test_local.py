@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gassst
+from gassst.local.align import PAIR_BONUS
 from gassst.model.params import Scoring
 from gassst.model.reference import Reference
 from gassst.reads.in_memory import batch_of_pairs, batch_of_records
-from gassst.search.host import PAIR_BONUS
 
 M = 100
 FLAG_REVERSE, FLAG_SUPPLEMENTARY = 0x10, 0x800

@@ -18,7 +18,6 @@ from engines import engine
 
 import gassst
 from gassst.index.spectrum import DIFFERENCES, Spectrum
-from gassst.local.align import opened_aligner
 from gassst.model.layouts import NO_SCORE
 from gassst.model.reference import Reference
 from gassst.model.stats import Stats
@@ -75,6 +74,7 @@ def search(index, reads, sensitivity, library):
     context = BatchContext.of(*searched, packed, library=library)
     stats = Stats()
     search = HostBackend(context, stats).placed()
+    search.report(False)
     _, _, complete, planned, looked, _ = search.states
     found = SimpleNamespace(
         best=search.chosen[1]["best"].copy(), complete=complete, planned=planned, looked=looked
@@ -160,7 +160,7 @@ def test_dense_seeds_passed_over_are_those_of_counting(genome, index, reads):
     packed = batch_of_records([(str(i), read.decode(), None) for i, read in enumerate(reads)]).pack()
     context = BatchContext.of(index, mapper.parts, mapper.plan, mapper.cascade, mapper.params, packed)
     backend = HostBackend(context, Stats())
-    over = backend.placed(ends=opened_aligner(backend)).over
+    over = backend.placed().over
     plan, looked = mapper.plan, over["reseeded"] > 0
     caps, w = plan.caps.tolist(), plan.dense_length
     assert looked.sum() > 30
@@ -239,8 +239,10 @@ def test_copies_weigh_what_their_sums_say(index, reads, sensitivity, library):
     plan, kinds = context.plan, set()
     kept = {(case["what"], case["how"] & (1 << 62) - 1): case for case in context.rater.cases.kept}
     for i, m in enumerate(context.packed.lengths.tolist()):
-        best, looked = int(found.best[i]), int(found.looked[i])
-        errors, complete, planned = best % NO_SCORE, int(found.complete[i]), int(found.planned[i])
+        errors, looked = int(found.best[i]), int(found.looked[i])
+        if errors == NO_SCORE:
+            continue
+        complete, planned = int(found.complete[i]), int(found.planned[i])
         last = looked.bit_length() - 1
         w, count, every, disjoint = (
             int(a[last, m]) for a in (plan.seed_length, plan.seed_count, plan.seed_every, plan.disjoint)

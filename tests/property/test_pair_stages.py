@@ -16,6 +16,7 @@ import gassst
 from gassst._core.read_search import ReadSearch
 from gassst._core.stages import PairStages, instruction_sets
 from gassst.index.spectrum import Spectrum
+from gassst.local.align import PAIR_BONUS, compiled_aligner
 from gassst.model.reference import Reference
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.reads.in_memory import batch_of_records
@@ -50,11 +51,13 @@ def insert_of(sizes):
 
 def search_of(mapper):
     made_of = mapper.index, mapper.parts, mapper.cascade, mapper.plan
-    return ReadSearch(PairStages(*made_of, MARGIN, instruction_sets()[0]), None)
+    ends = compiled_aligner(mapper.params, PAIR_BONUS)
+    return ReadSearch(PairStages(*made_of, MARGIN, instruction_sets()[0]), ends)
 
 
 def placed(search, context, pairs, *how):
     """Its places, (read strand, first diagonal, end, errors) of each, and the columns of what is known of reads."""
+    search.ends.open(context)
     search.place(context, pairs, None, *how, (MATES[0], MOST_PLACES, *MATES[2:]))
     places, _ = search.found
     names = ["best", "limit", "complete", "planned", "looked", "capped"]

@@ -37,7 +37,7 @@ class Selected:
         params = MapParams(mode="global", **params)
         context = batch_of(packed_of(LENGTHS), flip=self.flip, digest=self.digest, params=params)
         search = search_of(context, None, found_of(self.read_strand, first, end, self.edits), margin=margin)
-        rows, self.summary, _ = search.chosen
+        rows, self.summary = search.chosen
         number = self.summary["n_reported"]
         self.rows = [(s + rows[s : s + k]).tolist() for s, k in zip(self.start, number, strict=False)]
 

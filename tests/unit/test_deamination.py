@@ -8,7 +8,7 @@ import brute_force as bf
 import numpy as np
 import pytest
 from brute_force import reverse_complement as reverse
-from rating import batch_of, found_of, rater, search_of
+from rating import batch_of, found_of, rater, ratings, search_of
 
 import gassst
 from gassst.index.miss_model import NO_SEEDS
@@ -123,7 +123,7 @@ def test_the_likeliest_of_several_ungapped_places_base_by_base(m):
             params=MapParams(mode="global", max_hits=1 + digest % 2),
         )  # fmt: skip
         search = search_of(context, None, found_of(strands, at, edits=edits), margin=100, index=index)
-        chosen, summary, rated = search.chosen
+        (chosen, summary), rated = search.chosen, ratings(search)
         assert (summary["n_reported"] == 1 + digest % 2).all()
         for i in range(n):
             own = lost[k * i : k * i + k]

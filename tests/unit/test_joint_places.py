@@ -18,11 +18,12 @@ from rating import aligner_of, batch_of, rater, search_of
 from gassst._core.read_search import Odds
 from gassst._core.reads import pack as pack_letters
 from gassst.index.miss_model import NO_SEEDS
+from gassst.local.align import PAIR_BONUS
 from gassst.model.layouts import OVER
 from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
-from gassst.search.host import PAIR_BONUS, RUN
+from gassst.search.host import RUN
 
 SAME_PLACE = 10  # diagonals within which two alignments are at one place
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import brute_force as bf
 import numpy as np
 import pytest
-from rating import batch_of, found_of, packed_of, rater, search_of
+from rating import batch_of, found_of, packed_of, rater, ratings, search_of
 
 from gassst._core.read_search import Odds
 from gassst.index.miss_model import NO_SEEDS
@@ -105,10 +105,11 @@ def choose(sides, lengths, mate, digest, flip, insert, worth=4, library=LIBRARY)
     pairs = SimpleNamespace(mate=of_reads[2], insert=insert, borders=borders)
     found = found_of(strand, first, edits=edits)
     mates = worth * POINTS, *MATES[1:]
-    rows, summary, rated = search_of(context, None, found, pairs, margin=20, mates=mates).chosen
+    search = search_of(context, None, found, pairs, margin=20, mates=mates)
+    rows, summary = search.chosen
     assert summary["n_reported"].tolist() == np.diff(start).tolist()
     primary = [start[r] + rows[start[r]] if start[r] < start[r + 1] else -1 for r in range(len(sides))]
-    return (np.array(primary), rated), start
+    return (np.array(primary), ratings(search)), start
 
 
 def drawn(side, length, flip, digest):

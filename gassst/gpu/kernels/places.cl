@@ -1,5 +1,5 @@
 /* All places of reads. Their limits never fall, so the narrow band looks at an occurrence before it becomes an anchor, and
- * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (alignments.pxi). */
+ * rejects 99 in 100: what follows has little to sort. Ends of alignments are those of `local_minima` (stages.pyx). */
 #include "local_item.h"
 
 /* A work-item's way through the occurrences of the seeds of one read, in the order of `limit_seeds`. */
@@ -264,7 +264,7 @@ __kernel void find_ungapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const ui
     }
 }
 
-/* The alignments of gapped rows, each in a band with its end in the middle (`Traces` of alignments.pxi): those in bands of at
+/* The alignments of gapped rows, each in a band with its end in the middle (`align_wholes` of local_aligner.pxi): those in bands of at
  * most 64 * WORDS diagonals, but not of half as many. Work-items share `trace`: bytes [tiles, longest, 64 * WORDS, LOCAL_TILE].
  * first uint[h], of each band; ends ushort[2, h], rows and diagonals; edits, n_runs ushort[h]. */
 __kernel void trace_gapped(READ_ARGS, REFERENCE_ARGS, uint h, __global const uint *columns, __global const ushort *scores,
