@@ -136,7 +136,7 @@ def found_of(read_strand, first=(), end=0, edits=0, reach=0, seen=(0, 0, 0), end
     for row, values in zip((2, 5, 3), seen, strict=True):
         state[row, : np.size(values) if np.ndim(values) else None] = values
     return SimpleNamespace(
-        read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.uint32), end=end, edits=edits,
+        read_strand=np.array(read_strand, np.uint32), first=np.array(first, np.int64), end=end, edits=edits,
         reach=reach, state=state, ends=found, traced=None, seen=np.empty(0, np.uint64), copies=lambda *_: None,
     )  # fmt: skip
 

@@ -155,10 +155,9 @@ cdef class Stages:
         """Take what a device has found (gpu.found.Found), block by block."""
         self.found, self.n_taken, self.makes_copies = found, 0, found is not None and found.copies is not None
         if found is not None:
-            self.found_strand, self.found_first, self.found_end = found.read_strand, found.first, found.end
-            self.found_edits, self.found_reach, self.found_state = found.edits, found.reach, found.state
-            self.found_ends, self.found_seen = found.ends, found.seen
-        return 0
+            self.found_strand, self.found_first = found.read_strand, np.asarray(found.first, np.int64)
+            self.found_end, self.found_edits, self.found_reach = found.end, found.edits, found.reach
+            self.found_state, self.found_ends, self.found_seen = found.state, found.ends, found.seen
 
     cdef bint is_taken(self, Py_ssize_t a) except -1 with gil:
         """Whether the device makes the stage for copies, whose reads it gets now."""
@@ -188,8 +187,8 @@ cdef class Stages:
         n = self.found_seen.shape[0]
         if n:
             i = first_from(&self.found_seen[0], n, place_key(2 * self.first, 0))
-            self.seen.fresh = &self.found_seen[i]
-            self.seen.n_fresh = first_from(&self.found_seen[0], n, place_key(2 * self.stop, 0)) - i
+            n = first_from(&self.found_seen[0], n, place_key(2 * self.stop, 0))
+            self.seen.fresh, self.seen.n_fresh = &self.found_seen[i], n - i
         for i in range(self.first, self.stop):
             self.states.best[i], self.states.limit[i], self.states.complete[i] = state[0, i], state[1, i], state[2, i]
             self.states.planned[i], self.states.capped[i], self.states.looked[i] = state[3, i], state[4, i], state[5, i]

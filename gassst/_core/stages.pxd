@@ -184,7 +184,8 @@ cdef class Stages:
     cdef uint32_t first, stop           # reads of the block
     cdef object found                   # by a device (gpu.found.Found)
     cdef Py_ssize_t n_taken, n_ends     # of its places, and how many of the first places have ends, or may
-    cdef const uint32_t[::1] found_strand, found_first
+    cdef const uint32_t[::1] found_strand
+    cdef const coordinate_t[::1] found_first
     cdef const uint16_t[::1] found_end, found_edits, found_reach
     cdef const uint16_t[:, ::1] found_state
     cdef const whole_end[::1] found_ends
