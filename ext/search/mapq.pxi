@@ -536,8 +536,10 @@ cdef class Rater(Copies):
 
 
 cdef inline double weight_of_known(const case_t *case, double further) noexcept nogil:
-    """What a known place with so many errors more weighs, with those like it: the seeds miss a share of all these."""
-    return pow(case.odds, further) / fmax(1 - case.lost[min(<int>further, DIFFERENCES - 1)], UNKNOWN)
+    """What a known place with so many errors more weighs, with those like it: the seeds miss a share of all these. One that
+    no seed can have led to says nothing of others."""
+    cdef double found = 1 - case.lost[min(<int>further, DIFFERENCES - 1)]
+    return pow(case.odds, further) / (found if found > UNKNOWN else 1)
 
 
 cdef inline double weight_of_wholes(const read_summary_t *summary, const case_t *case) noexcept nogil:

@@ -201,12 +201,20 @@ def tandems() -> tuple[bytes, gassst.Index]:
 
 
 def test_filters_choose_no_alignment_among_equally_good_ones(tandems):
-    """Most bands around a tandem repeat hold a place, some of them at their edge; filters leave fewer of them."""
+    """Most bands around a tandem repeat hold a place, some of them at their edge; filters leave fewer of them.
+
+    But for MAPQ: the rate of errors is learned from reads of whose rivals filters leave fewer, too.
+    """
     genome, index = tandems
     reads = reads_of(np.random.default_rng(2), genome, 36, 4, 600)
-    without = all_records(index, reads, 4, filters=())
+
+    def placed(*filters: str) -> list[list[str]]:
+        fields = [record.split("\t") for record in all_records(index, reads, 4, filters=filters)]
+        return [record[:4] + record[5:] for record in fields]
+
+    without = placed()
     for filters in (("auto",), ("band32",), ("fd", "tnw5-full")):
-        assert all_records(index, reads, 4, filters=filters) == without
+        assert placed(*filters) == without
 
 
 def test_alignments_beside_a_better_one_that_no_seed_leads_to(tandems):
