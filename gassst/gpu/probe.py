@@ -65,8 +65,6 @@ def kind_of(params: MapParams) -> str:
 
 def _verdict(device: str, threads: int, kind: str, step: int, environment: dict[str, str]) -> Verdict:
     """Asks a process with this environment. A trial that does not end is given up."""
-    from gassst.gpu.device import load_pyopencl
-
     path = os.pathsep.join(entry for entry in sys.path if entry)
     command = [sys.executable, "-m", "gassst.gpu.probe", device, str(threads), kind, str(step)]
     with tempfile.TemporaryFile() as output:
@@ -78,7 +76,6 @@ def _verdict(device: str, threads: int, kind: str, step: int, environment: dict[
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path, **environment},
             ) as process:
-                load_pyopencl(threads)  # what this process needs next, meanwhile
                 try:
                     code = process.wait(TIMEOUT)
                 except subprocess.TimeoutExpired:
