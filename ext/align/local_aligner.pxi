@@ -94,7 +94,7 @@ cdef class LocalAligner(LocalParts):
         cdef const local_place_t **rivals
         cdef uint8_t *vouched = <uint8_t *>enlarged(&self.rooms[TAKEN], self.n)
         cdef Py_ssize_t i
-        cdef uint32_t r
+        cdef uint32_t r, counts
         self.n_reported, self.wholes_of = 0, summary
         for r in range(self.n):
             vouched[r] = mate != NULL and wrong[r] >= 0
@@ -116,7 +116,9 @@ cdef class LocalAligner(LocalParts):
                 rater.rate(&place, NULL, 0, 0, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
-            rater.line(row[i], rivals, &row[i].line, &summary[r] if row[i].line.given else NULL, reads, seen, &places[r])
+            counts = row[i].line.given and (self.ground.is_whole or row[i].hit.score < self.least_reported(r)
+                                            or summary[r].n_best + summary[r].n_second > MOST_SCORED)
+            rater.line(row[i], rivals, &row[i].line, &summary[r] if counts else NULL, reads, seen, &places[r])
             if mate == NULL and wrong[r] >= 0 and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):

@@ -301,7 +301,7 @@ cdef int by_width(LocalBands self, local_place_t *place, turn_t *turn, Py_ssize_
                 turn[i].width *= 2
             elif walks:
                 one = aligned_t(p.read_strand, paths.position[j], paths.runs + paths.slot_end[j] - paths.n_runs[j],
-                                paths.n_runs[j], p.score, <uint16_t>-p.score if self.ground.is_whole else paths.edits[j])
+                                paths.n_runs[j], -<int32_t>paths.edits[j] if self.ground.is_whole else p.score, paths.edits[j])
                 put_line(self, self.n_lines + i, one, p.given)
     return 0
 

@@ -454,7 +454,7 @@ cdef class Rater(Copies):
     cdef int line(self, const row_t *row, const local_place_t **rival, const local_line_t *beside,
                   const read_summary_t *whole, const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
-        `whole`: the places of the whole read, which count by their errors, too; or NULL.
+        `whole`: the places of the whole read, where these count by their errors, too; or NULL.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -536,8 +536,7 @@ cdef class Rater(Copies):
 
 
 cdef inline double weight_of_known(const case_t *case, double further) noexcept nogil:
-    """What a known place with so many errors more weighs, with those like it: the seeds miss a share of all these. One that
-    no seed can have led to says nothing of others."""
+    """What a known place with so many errors more weighs, with those like it that seeds miss; alone where these miss all."""
     cdef double found = 1 - case.lost[min(<int>further, DIFFERENCES - 1)]
     return pow(case.odds, further) / (found if found > UNKNOWN else 1)
 

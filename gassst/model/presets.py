@@ -21,8 +21,7 @@ class Preset:
         A stage of seeds is left out when every alignment with fewer than best + strata errors has been seen.
         0: no better one can exist; 1: all equally good ones are known; 2: the second-best stratum is known.
     missed : float
-        A stage is also left out when the stage before misses at most this share of alignments as good as the best. A
-        pair is settled where that holds for both mates, by their errors in its concordant place.
+        A stage is also left out when the stage before misses at most this share of alignments as good as the best.
     """
 
     occurrences: int | None
