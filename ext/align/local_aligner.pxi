@@ -126,7 +126,7 @@ cdef class LocalAligner(LocalParts):
             if row[i].hit.part == 0:
                 other = &places[partner_of(mate, r)] if vouched[r] else NULL
                 rater.rate(&places[r], other if vouched[r] and other.how else NULL, wrong[r], window, &rating[r])
-                cap_beside(self, rater, row[i], &rating[r])
+                cap_beside(self, rater, row[i], summary[r].best, &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         if self.five_prime:
             put_five_prime_first(row, self.n_reported)
@@ -307,15 +307,15 @@ cdef void put_five_prime_first(row_t **row, Py_ssize_t n) noexcept nogil:
             row[i], row[first] = row[first], row[i]
 
 
-cdef void cap_beside(LocalAligner self, Rater rater, const row_t *row, rating_t *rating) noexcept nogil:
-    """Cap the quality of a primary alignment by copies of a tandem repeat beside it."""
+cdef void cap_beside(LocalAligner self, Rater rater, const row_t *row, uint16_t errors, rating_t *rating) noexcept nogil:
+    """Cap the quality of a primary alignment by copies of a tandem repeat beside it. `errors`: of whole reads."""
     cdef const costs_t *costs = &self.ground.costs
     cdef const local_line_t *line = &row.line
-    cdef int64_t span = line.end - line.begin, begin = line.begin
-    if line.read_strand & 1:
-        begin = self.length_of(line.read_strand) - line.end
+    cdef int64_t span = line.end - line.begin
+    cdef int64_t begin = self.length_of(line.read_strand) - line.end if line.read_strand & 1 else line.begin
     rater.cap_beside(rating, self.ground.reference, &self.ground.reads, line.read_strand, line.first_diagonal, begin,
-                     begin + span, (span * costs.match - row.hit.score) / <double>(costs.match + costs.mismatch))
+                     begin + span, errors if self.ground.is_whole else
+                     (span * costs.match - row.hit.score) / <double>(costs.match + costs.mismatch))
 
 
 cdef int add_of_read(LocalAligner self, row_t **row, Py_ssize_t known, const hit_t *hits, const local_line_t *lines,

@@ -454,7 +454,7 @@ cdef class Rater(Copies):
     cdef int line(self, const row_t *row, const local_place_t **rival, const local_line_t *beside,
                   const read_summary_t *whole, const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
         """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
-        `whole`: the places of the whole read, where these count by their errors, too; or NULL.
+        `whole`: the places of the whole read, where these count by their errors, too; or NULL. Alignments of whole reads do.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -466,14 +466,14 @@ cdef class Rater(Copies):
         cdef int64_t clipped = m - (end - begin), before = max(min(beside.end, begin) - beside.begin, 0)
         cdef int64_t hidden = clipped - before - max(beside.end - max(beside.begin, end), 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
-        cdef int64_t cost = seen.error_cost, lost = (end - begin) * seen.match - row.hit.score, i
+        cdef int64_t score = -<int64_t>whole.best if seen.match == 0 else row.hit.score, cost = seen.error_cost, i
         cdef int64_t common = max(min(end, seen.over[r].end) - max(begin, seen.over[r].first), 0)
         cdef double over = seen.over[r].bases * common / max(seen.over[r].end - seen.over[r].first, 1)  # spread evenly
         cdef uint64_t errors
         cdef const case_t *case
         if longer > seen.much_clipped and seen.over[r].bases == 0:
             hidden -= longer
-        errors = <uint64_t>min(rounded_up((span + hidden) * seen.match - row.hit.score, cost), span + hidden)
+        errors = <uint64_t>min(rounded_up((span + hidden) * seen.match - score, cost), span + hidden)
         place.what = <uint64_t>(span + hidden) << 48 | errors << 32
         if seen.over[r].reseeded:
             over = fmin(over / max(span - <int64_t>(seen.seed_length - seen.stride), 1), 1)
@@ -493,7 +493,7 @@ cdef class Rater(Copies):
             place.near |= whole.n_best > 1 or whole.second <= whole.best + self.further
         # Chance may choose any part of a read.
         place.chance = (clipped + 1) * hits_of_a_base(
-            span, rounded_up(lost, cost),
+            span, rounded_up((end - begin) * seen.match - score, cost),
             word_letters(reads.planes, 64 * <int64_t>reads.plane_start[r] + begin, end - begin, self.letters))
         return 0
 
