@@ -92,7 +92,9 @@ class InsertModel:
         core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
         n, total, squares = len(core), sum(core), sum(size * size for size in core)
         sd = max(math.sqrt(n * squares - total * total) / n, MIN_SD)
-        return replace(cls.given(orientation, total / n, sd), pairs=len(templates))
+        mean, most = total / n, DEVIATIONS * sd
+        low, high = max(1, math.floor(mean - most)), min(LONGEST_TEMPLATE, math.ceil(mean + most))
+        return cls(orientation, mean, sd, low, high, len(templates))
 
     @property
     def code(self) -> int:
