@@ -198,3 +198,9 @@ def test_a_model_in_a_file_has_each_orientation_once(tmp_path):
     replace(model, also=replace(also, also=model)).write(path)
     with pytest.raises(InputError):
         InsertModel.read(path)
+
+
+def test_far_templates_are_learned_as_they_are():
+    """As those of a second orientation may be, in a genome of one contig. No template of so many bases is proper."""
+    model = InsertModel.learned("rf", list(range(1_300_000, 1_300_400)))
+    assert (model.pairs, model.mean) == (400, 1_300_199.5) and model.high <= 20_000
