@@ -91,10 +91,9 @@ class InsertModel:
         spread = max(q3 - q1, 1)
         core = known[bisect_left(known, q1 - 2 * spread) : bisect_right(known, q3 + 2 * spread)]
         n, total, squares = len(core), sum(core), sum(size * size for size in core)
-        sd = max(math.sqrt(n * squares - total * total) / n, MIN_SD)
-        mean, most = total / n, DEVIATIONS * sd
-        low, high = max(1, math.floor(mean - most)), min(LONGEST_TEMPLATE, math.ceil(mean + most))
-        return cls(orientation, mean, sd, low, high, len(templates))
+        mean, sd = total / n, max(math.sqrt(n * squares - total * total) / n, MIN_SD)
+        low, high = max(1, math.floor(mean - DEVIATIONS * sd)), math.ceil(mean + DEVIATIONS * sd)
+        return cls(orientation, mean, sd, low, min(high, LONGEST_TEMPLATE), len(templates))
 
     @property
     def code(self) -> int:
