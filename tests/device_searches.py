@@ -41,7 +41,7 @@ def with_adapters(reads):
 
 
 def context_of(index, reads, mapper=None, **params) -> BatchContext:
-    """That of reads; as a run of a mapper has it, where there is one."""
+    """Return that of reads; as a run of a mapper has it, where there is one."""
     mapper = mapper or engine(index, device="none", **params)
     packed = batch_of_records(reads).pack(mapper.params.longest_read)
     searched = index, mapper.parts, mapper.plan, mapper.cascade, mapper.params

@@ -215,7 +215,7 @@ def test_a_copy_that_is_listed_has_one_of_the_disjoint_seeds_without_an_error():
 
 @pytest.fixture
 def looks(monkeypatch):
-    """Of how many reads the last seeds were looked up that lead to copies, and how many bands were scored."""
+    """Note of how many reads the last seeds that lead to copies were looked up, and how many bands were scored."""
     looks, own = [], HostBackend.placed
 
     def placed(self, pairs, found):

@@ -71,7 +71,7 @@ def test_every_known_rival_weighs_the_odds_of_what_it_scores_less():
 
 
 def test_a_known_rival_stands_for_those_like_it_that_no_seed_led_to():
-    """Of places with three errors in 60 bases seeds miss a share, and more where 24 of 49 bases begin none."""
+    """Seeds miss a share of places with three errors in 60 bases, and more where 24 of 49 bases begin none."""
     missed = [np.frombuffer(dense_seeds(60, 16, 5, share).missed)[3] for share in (0.0, 24 / 49)]
     some, fewer = (float(rated(rivals=1, over=over)["known"]) for over in (0, 24))
     assert missed[0] < missed[1] < 1 and fewer / some == pytest.approx((1 - missed[0]) / (1 - missed[1]))

@@ -131,7 +131,7 @@ def test_the_counts_are_those_of_the_records_by_their_md(mapped):
 
 
 def test_the_shares_are_those_that_were_simulated(mapped):
-    """Of one base in 100 is wrong one third what looks like damage; ends with many errors may be clipped."""
+    """One base in 100 is wrong, and a third of these look like damage; ends with many errors may be clipped."""
     protocol, folder, stats = mapped
     shares = Numbers.from_dict(stats).damage_percent / 100
     rate = INSIDE + (END - INSIDE) * (1 - DECAY) ** np.arange(ENDS)

@@ -106,7 +106,7 @@ def test_what_fails_is_told_and_nothing_is_written_after_it(gate):
         behind.put([b"x"])
     with pytest.raises(OSError, match="no space"):
         behind.finish()
-    assert gate.begun.acquire(timeout=9) and not gate.begun.acquire(blocking=False) and not gate.written
+    assert gate.begun.acquire(timeout=60) and not gate.begun.acquire(blocking=False) and not gate.written
 
 
 RECORD = "@r{}\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n"
