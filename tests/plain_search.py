@@ -11,7 +11,6 @@ import brute_force as bf
 import numpy as np
 
 from gassst.model.layouts import NO_SCORE
-from gassst.model.params import MIN_READ_LENGTH
 
 LOW, HIGH = 150, 320  # template lengths
 MARGIN = 2
@@ -210,7 +209,7 @@ class PlainPairs:
             if not self.mate[r] or self.best[r] == NO_SCORE:
                 continue
             other = self.other(r)
-            if not self.pairs.rescues or len(self.reads[other]) < MIN_READ_LENGTH or not {r, other} & goes_on:
+            if len(self.reads[other]) < self.pairs.shortest or not {r, other} & goes_on:
                 continue
             places = [p for p in self.places[r] if p.edits == self.best[r]]
             if len(places) > self.most_places:

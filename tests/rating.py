@@ -109,7 +109,7 @@ def search_of(
     made_of = mapper.index, None, mapper.cascade, plan, margin, instruction_sets()[0]
     search = ReadSearch((PairStages if of_pairs else Stages)(*made_of), ends or aligner_of(context))
     if pairs is not None:
-        usual = {"borders": np.array([0, 1 << 40]), "rescues": False, "window_bases": 0}
+        usual = {"borders": np.array([0, 1 << 40]), "shortest": MAX_READ_LENGTH + 1, "window_bases": 0}
         pairs = SimpleNamespace(**{**usual, **vars(pairs)})
     search.place(context, pairs, found_of([]) if found is None else found, 1, 0.0, mates)
     return search

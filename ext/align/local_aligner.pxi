@@ -112,13 +112,14 @@ cdef class LocalAligner(LocalParts):
         for i in range(self.n_reported):
             r = row[i].hit.read
             if row[i].hit.part:
-                rater.line(row[i], rivals, &primary.line, NULL, reads, seen, &place)
+                rater.line(row[i], row[i].hit.score, rivals, &primary.line, NULL, reads, seen, &place)
                 rater.rate(&place, NULL, 0, 0, &rating[self.summary_of(&row[i].hit)])
                 continue
             primary = row[i]
             counts = row[i].line.given and (self.ground.is_whole or row[i].hit.score < self.least_reported(r)
                                             or summary[r].n_best + summary[r].n_second > MOST_SCORED)
-            rater.line(row[i], rivals, &row[i].line, &summary[r] if counts else NULL, reads, seen, &places[r])
+            rater.line(row[i], self.score_of(row[i], summary), rivals, &row[i].line, &summary[r] if counts else NULL, reads,
+                       seen, &places[r])
             if mate == NULL and wrong[r] >= 0 and row[i].line.given:
                 places[r].known = wrong[r]
         for i in range(self.n_reported):
@@ -126,7 +127,7 @@ cdef class LocalAligner(LocalParts):
             if row[i].hit.part == 0:
                 other = &places[partner_of(mate, r)] if vouched[r] else NULL
                 rater.rate(&places[r], other if vouched[r] and other.how else NULL, wrong[r], window, &rating[r])
-                cap_beside(self, rater, row[i], summary[r].best, &rating[r])
+                cap_beside(self, rater, row[i], self.score_of(row[i], summary), &rating[r])
             row[i].hit.mapq = rating[self.summary_of(&row[i].hit)].mapq
         if self.five_prime:
             put_five_prime_first(row, self.n_reported)
@@ -307,15 +308,14 @@ cdef void put_five_prime_first(row_t **row, Py_ssize_t n) noexcept nogil:
             row[i], row[first] = row[first], row[i]
 
 
-cdef void cap_beside(LocalAligner self, Rater rater, const row_t *row, uint16_t errors, rating_t *rating) noexcept nogil:
-    """Cap the quality of a primary alignment by copies of a tandem repeat beside it. `errors`: of whole reads."""
+cdef void cap_beside(LocalAligner self, Rater rater, const row_t *row, int64_t score, rating_t *rating) noexcept nogil:
+    """Cap the quality of a primary alignment, which scores so much, by copies of a tandem repeat beside it."""
     cdef const costs_t *costs = &self.ground.costs
     cdef const local_line_t *line = &row.line
     cdef int64_t span = line.end - line.begin
     cdef int64_t begin = self.length_of(line.read_strand) - line.end if line.read_strand & 1 else line.begin
     rater.cap_beside(rating, self.ground.reference, &self.ground.reads, line.read_strand, line.first_diagonal, begin,
-                     begin + span, errors if self.ground.is_whole else
-                     (span * costs.match - row.hit.score) / <double>(costs.match + costs.mismatch))
+                     begin + span, (span * costs.match - score) / <double>(costs.match + costs.mismatch))
 
 
 cdef int add_of_read(LocalAligner self, row_t **row, Py_ssize_t known, const hit_t *hits, const local_line_t *lines,

@@ -65,8 +65,7 @@ cdef class LocalBands:
                   const int32_t[::1] wholes, *_):
         self.widths, self.leaving = widths, leaving
         memcpy(&self.costs, &scoring[0], sizeof(local_scoring))
-        self.scoring = params.scoring
-        self.ground.costs, self.ground.is_whole = costs_of(params.scoring), params.mode != "local"
+        self.scoring, self.ground.costs, self.ground.is_whole = params.scoring, costs_of(params.scoring), params.mode != "local"
         if self.ground.is_whole:
             self.costs = of_whole_reads
         memcpy(&self.wholes, &wholes[0], sizeof(whole_costs))
@@ -175,9 +174,8 @@ cdef class LocalBands:
             target[i] = places[rows[i] if rows != NULL else i]
             turn[i] = turn_t(target[i].diagonal, width_of_walk(self, &target[i]))
             if turn[i].width == PLAIN:
-                one = aligned_t(target[i].read_strand, target[i].diagonal, NULL, 0, target[i].score, NO_SCORE)
-                if self.ground.is_whole or target[i].total == perfect(self, target[i].read_strand):
-                    one.edits = <uint16_t>-target[i].score if self.ground.is_whole else 0
+                one = aligned_t(target[i].read_strand, target[i].diagonal, NULL, 0, target[i].score,
+                                0 if target[i].total == perfect(self, target[i].read_strand) else NO_SCORE)
                 put_line(self, self.n_lines + i, one, target[i].given)
         by_width(self, target, turn, k, True)
         self.n_lines += k

@@ -30,6 +30,10 @@ cdef class LocalParts(LocalBands):
         cdef int64_t least = self.least_reported(hit.read)
         return max(least if hit.score >= least else 0, <int64_t>ceil(self.share * hit.score))
 
+    cdef inline int64_t score_of(self, const row_t *row, const read_summary_t *wholes) noexcept nogil:
+        """What a primary alignment scores; of a whole read by the errors that the search knows."""
+        return -<int64_t>wholes[row.hit.read].best if self.ground.is_whole else row.hit.score
+
     cdef inline size_t summary_of(self, const hit_t *hit) noexcept nogil:
         """The row of the summary of a read, or of its part."""
         return self.n + hit.part - 1 if hit.part else hit.read

@@ -66,8 +66,7 @@ cdef class Joint:
     cdef double *wrong          # by read: what other pairs of places weigh; below 0: it has none beside its mate
 
     def __cinit__(self, scoring, pairs, PairChooser chooser, int worth, int run, int64_t apart):
-        self.chooser, self.worth, self.run, self.apart = chooser, worth, run, apart
-        self.shortest = MIN_READ_LENGTH if pairs.rescues else MAX_READ_LENGTH + 1
+        self.chooser, self.shortest, self.worth, self.run, self.apart = chooser, pairs.shortest, worth, run, apart
         self.least, self.short_fit = scoring.least_score - worth, scoring.min_score is None
 
     def __dealloc__(self):

@@ -15,7 +15,7 @@ cdef class PairStages(Stages):
 
     cdef int64_t gaps
     cdef const uint8_t[::1] mate
-    cdef bint rescues               # mates are looked for beside each other
+    cdef uint32_t shortest          # mate that is looked for beside the other one
     cdef const int64_t[::1] borders
     cdef windows_t windows, wide    # `wide`: as gaps may move an alignment away from its seed
     cdef int most_places
@@ -37,7 +37,7 @@ cdef class PairStages(Stages):
         most_places : int
             A read with more places as good as its best is no guide to its mate.
         """
-        self.mate, self.rescues, self.borders = pairs.mate, pairs.rescues, pairs.borders
+        self.mate, self.shortest, self.borders = pairs.mate, pairs.shortest, pairs.borders
         self.windows, self.wide = windows_of(pairs.insert), windows_of(pairs.insert, self.gaps)
         self.most_places = most_places
         self.rescued = self.pairs_ns = 0
@@ -79,7 +79,7 @@ cdef class PairStages(Stages):
         """As of single reads; then mates are looked for beside each other."""
         Stages.run_stage(self, stage, a)
         self.pair_up()
-        if self.rescues and self.rescue():
+        if self.rescue():
             self.pair_up()
         return 0
 
@@ -159,7 +159,7 @@ cdef class PairStages(Stages):
         self.n_keys = 0
         for r in range(self.first, self.stop):
             other = partner_of(&self.mate[0], r)
-            if (self.mate[r] and self.seed_count[0, self.reads.lengths[r]] and (goes_on[r] or goes_on[other])
+            if (self.mate[r] and self.reads.lengths[r] >= self.shortest and (goes_on[r] or goes_on[other])
                     and self.states.best[other] != NO_SCORE):
                 self.look_around(other, r)
         self.seen.fresh, self.seen.n_fresh = <uint64_t *>self.rooms[KEYS].p, self.n_keys

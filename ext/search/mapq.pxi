@@ -451,10 +451,10 @@ cdef class Rater(Copies):
         self.found(reads, states, mate, its_errors, its_near, &other)
         return self.unseen_pair(&place, &other, 0) > UNKNOWN
 
-    cdef int line(self, const row_t *row, const local_place_t **rival, const local_line_t *beside,
+    cdef int line(self, const row_t *row, int64_t score, const local_place_t **rival, const local_line_t *beside,
                   const read_summary_t *whole, const reads_t *reads, const coverage_t *seen, rated_t *place) except -1 nogil:
-        """The place of a part of a read, and its rivals. `beside`: the primary line of the read, of which it is no part.
-        `whole`: the places of the whole read, where these count by their errors, too; or NULL. Alignments of whole reads do.
+        """The place of a part of a read, which scores so much, and its rivals. `beside`: the primary line of the read, of which
+        it is no part. `whole`: the places of the whole read, where these count by their errors, too; or NULL.
 
         Errors are those that cost what the alignment loses. A wrong place leaves out what errors hide of the true one, so
         ends count as errors. A long one is an adapter or a bad tail, unless seeds of the read were passed over: then the
@@ -466,7 +466,7 @@ cdef class Rater(Copies):
         cdef int64_t clipped = m - (end - begin), before = max(min(beside.end, begin) - beside.begin, 0)
         cdef int64_t hidden = clipped - before - max(beside.end - max(beside.begin, end), 0)
         cdef int64_t longer = max(begin - before, hidden - begin + before)
-        cdef int64_t score = -<int64_t>whole.best if seen.match == 0 else row.hit.score, cost = seen.error_cost, i
+        cdef int64_t cost = seen.error_cost, i
         cdef int64_t common = max(min(end, seen.over[r].end) - max(begin, seen.over[r].first), 0)
         cdef double over = seen.over[r].bases * common / max(seen.over[r].end - seen.over[r].first, 1)  # spread evenly
         cdef uint64_t errors

@@ -217,7 +217,7 @@ cdef class ReadSearch:
         self.ends.open(None)
 
     cdef int choose(self) except -1 nogil:
-        """Choose a place of each read, or of two mates together, and rate it as that of a whole read."""
+        """Choose a place of each read, or of two mates together."""
         cdef const reads_t *reads = &self.stages.reads
         cdef Py_ssize_t n = reads.n, r
         cdef int64_t began = now()
@@ -594,5 +594,6 @@ cdef class OneRead(ReadSearch):
             for i in range(self.windows.n):
                 flag_pair(&self.found[primary[0]], &self.found[primary[1]], self.cigars, self.stages.starts,
                           &self.windows.each[i])
-        memcpy(self.found + self.ends.n_reported, self.ends.rooms[FURTHER].p, self.ends.n_further * sizeof(hit_t))
+        if self.ends.n_further:
+            memcpy(self.found + self.ends.n_reported, self.ends.rooms[FURTHER].p, self.ends.n_further * sizeof(hit_t))
         return self.ends.n_reported + self.ends.n_further

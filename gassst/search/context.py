@@ -12,7 +12,7 @@ from gassst.frozen import frozen, replace
 from gassst.index.lookup import WholeIndex
 from gassst.index.seed_index import SeedIndex
 from gassst.model.array_types import F64, I64, U8, U16, U64, Bool
-from gassst.model.params import MapParams
+from gassst.model.params import MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams
 from gassst.model.read_batch import PackedReads
 from gassst.model.reference import GAP, Reference
 from gassst.model.rules import rule
@@ -136,15 +136,15 @@ class PairContext:
         Contig i owns the places whose middle lies in borders[i] .. borders[i + 1].
     window_bases : int
         Diagonals on which a mate may lie beside a place of its partner.
-    rescues : bool
-        Whether mates are looked for there.
+    shortest : int
+        Bases of a mate that is looked for there: of a read that is mapped alone.
     """
 
     insert: InsertModel
     mate: U8
     borders: I64
     window_bases: int
-    rescues: bool
+    shortest: int
 
     @classmethod
     def of(cls, context: Any, mate: U8, insert: InsertModel) -> PairContext:
@@ -155,6 +155,7 @@ class PairContext:
         def made() -> PairContext:
             window_bases = sum(each.high - each.low + 2 * plan.gaps for each in insert.libraries)
             borders = np.append(reference.starts - GAP // 2, reference.total)
-            return cls(insert, mate, borders, window_bases, is_on)
+            shortest = MIN_READ_LENGTH if is_on else MAX_READ_LENGTH + 1
+            return cls(insert, mate, borders, window_bases, shortest)
 
         return replace(plan.kept("pairs", made, insert, reference, is_on), mate=mate)

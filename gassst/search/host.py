@@ -92,7 +92,7 @@ class HostBackend:
         search.report(SPLIT)
         stats.nanoseconds[spent] += search.local_ns
         with stats.timed(spent):
-            if spent == "local" and params.most_hits > 1:
+            if params.mode == "local" and params.most_hits > 1:
                 search.add_copies()
             hits, summary = ends.rows()
         stats.scored += ends.scored

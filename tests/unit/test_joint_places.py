@@ -20,7 +20,7 @@ from gassst._core.reads import pack as pack_letters
 from gassst.index.miss_model import NO_SEEDS
 from gassst.local.align import PAIR_BONUS
 from gassst.model.layouts import OVER
-from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH, MapParams, Scoring
+from gassst.model.params import CONVERSIONS, MAX_READ_LENGTH, MIN_READ_LENGTH, MapParams, Scoring
 from gassst.model.sam_flags import UNMAPPED
 from gassst.pairing.insert_size import ORIENTATIONS, InsertModel
 from gassst.search.host import RUN
@@ -130,7 +130,7 @@ def some_world(seed):
     n = len(mate)
     return SimpleNamespace(
         rng=rng, reference=reference, mate=np.array(mate, np.uint8), reads=reads, copies=copies, known=known,
-        insert=insert, rescues=bool(rng.random() < 0.8),
+        insert=insert, shortest=MIN_READ_LENGTH if rng.random() < 0.8 else MAX_READ_LENGTH + 1,
         flip=rng.integers(0, 2, n).astype(np.uint8), digest=rng.integers(0, 1 << 60, n).astype(np.uint64),
         rate=float(rng.uniform(0.001, 0.05)), bases=float(rng.uniform(1, 200)), scoring=SCORING,
         packed=pack(reads),
@@ -156,7 +156,7 @@ def search_in(world):
     )  # fmt: skip
     aligner = aligner_of(context)
     pairs = SimpleNamespace(
-        mate=world.mate, insert=world.insert, borders=BORDERS, rescues=world.rescues, window_bases=1000
+        mate=world.mate, insert=world.insert, borders=BORDERS, shortest=world.shortest, window_bases=1000
     )
     return search_of(context, aligner, pairs=pairs, shift=SHIFT), aligner
 
@@ -209,7 +209,7 @@ def looked_for(world, guides, mates, is_first, lengths, copies):
 
 
 def weigh(world, pair, lengths, odds):
-    """Of each pair of places what it weighs together, its weight, and whether it is concordant.
+    """Return what each pair of places weighs together, its weight, and whether it is concordant.
 
     And what the best places of both mates weigh apart."""
     least = [min(loss(p, m) for p in side) for side, m in zip(pair, lengths, strict=True)]
@@ -344,7 +344,7 @@ def check(seed, seen):
         seen["clear"] += clear
         for side, s in enumerate(both):
             found = []
-            if alive[1 - side] and world.rescues and not clear:
+            if alive[1 - side] and lengths[side] >= world.shortest and not clear:
                 guides, mates = known[1 - side], known[side]
                 sizes = lengths[1 - side], lengths[side]
                 found = looked_for(world, guides, mates, side == 1, sizes, world.copies[s])
@@ -440,7 +440,7 @@ def odds_of(world, line):
 
 
 def odds_before(world, pair, lengths, lines):
-    """The same of both mates by the lines that they have, or else by the best of their places."""
+    """Return the same of both mates by the lines that they have, or else by the best of their places."""
     best = [{"begin": 0, "end": m, "score": m * SCORING.match - min(loss(p, m) for p in side)}
             for side, m in zip(pair, lengths, strict=True)]  # fmt: skip
     return [odds_of(world, line or one) for line, one in zip(lines, best, strict=True)]
@@ -475,7 +475,7 @@ def mate_in_window(seed, conversion):
     offsets = np.cumsum([0, *map(len, both)]).astype(np.uint32)
     packed = pack_letters(np.frombuffer(b"".join(both), np.uint8), offsets, MAX_READ_LENGTH, kinds)
     world = SimpleNamespace(
-        reference=reference, mate=np.array([1, 2], np.uint8), reads=[guide, mate], insert=insert, rescues=True,
+        reference=reference, mate=np.array([1, 2], np.uint8), reads=[guide, mate], insert=insert, shortest=1,
         flip=np.zeros(2, np.uint8), digest=np.arange(2, dtype=np.uint64), rate=0.01, bases=100.0,
         scoring=Scoring(min_score=RUN + PAIR_BONUS, clip=0), packed=SimpleNamespace(**packed_fields(packed, kinds)),
     )  # fmt: skip
